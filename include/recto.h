@@ -1,0 +1,296 @@
+/* recto: turn pages into text with DeepSeek-OCR-2.  The public API; the only installed header.
+ *
+ * The walk of a page:   recto_open -> recto_submit -> recto_poll ... -> recto_event_reset -> recto_close
+ *
+ * Every function may be called from any thread, except that a handle must not be used while or after it is closed.
+ * Functions return 0 or a negative code (RECTO_ERRORS); recto_last_error() is the sentence for the human, per thread.
+ * Strings are UTF-8.  A struct that may grow starts with `size`, filled by its _init function: set fields after it. */
+#ifndef RECTO_H
+#define RECTO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RECTO_VERSION "0.1.0"
+
+/* ---- errors: code, number, printed name, what it means --------------------------------------------------------------- */
+#define RECTO_ERRORS(X)                                                                            \
+    X(EAGAIN, -1, "E_AGAIN", "busy now, try again later")                                          \
+    X(ENOSPC, -2, "E_NO_SPACE", "no room in a pool, try again later")                              \
+    X(EUSAGE, -3, "E_USAGE", "the call or option is wrong")                                        \
+    X(ENOTFOUND, -4, "E_NOT_FOUND", "no such file")                                                \
+    X(EREAD, -5, "E_READ", "cannot read")                                                          \
+    X(EEMPTY, -6, "E_EMPTY", "nothing in it")                                                      \
+    X(EKIND, -7, "E_KIND", "not a kind of file that can be read")                                  \
+    X(EURL, -8, "E_URL", "addresses are not fetched")                                              \
+    X(EPASSWORD, -9, "E_PASSWORD", "needs a password")                                             \
+    X(EDAMAGED, -10, "E_DAMAGED", "damaged")                                                       \
+    X(ETRUNCATED, -11, "E_TRUNCATED", "cut short")                                                 \
+    X(ETOOLARGE, -12, "E_TOO_LARGE", "over a limit")                                               \
+    X(ERENDER, -13, "E_RENDER", "a page could not be drawn")                                       \
+    X(EPAGERANGE, -14, "E_RANGE", "no such page")                                                  \
+    X(EOUTPUT, -15, "E_OUTPUT", "cannot write")                                                    \
+    X(EMODEL, -16, "E_MODEL", "the model's files are wrong")                                       \
+    X(EDEVICE, -17, "E_DEVICE", "the device failed or is missing")                                 \
+    X(EINTERNAL, -18, "E_INTERNAL", "a bug: please report it")                                     \
+    X(ECANCELED, -19, "E_CANCELED", "cancelled")                                                   \
+    X(ENOMEM, -20, "E_NO_MEMORY", "not enough memory")                                             \
+    X(EFORMAT, -21, "E_FORMAT", "not in the expected format")                                      \
+    X(ESHAPE, -22, "E_SHAPE", "sizes do not fit together")                                         \
+    X(EVERIFY, -23, "E_VERIFY", "differs from the reference")
+
+enum recto_error {
+#define X(id, value, name, what) RECTO_##id = value,
+    RECTO_ERRORS(X)
+#undef X
+};
+
+const char *recto_error_name(int code); /* "E_KIND"; "OK" for 0 */
+const char *recto_error_text(int code); /* what the code means in general */
+const char *recto_last_error(void);     /* the sentence of this thread's last failure */
+
+/* ---- settings of an engine ------------------------------------------------------------------------------------------- */
+enum recto_log_level { RECTO_LOG_DEBUG, RECTO_LOG_INFO, RECTO_LOG_WARN, RECTO_LOG_ERROR };
+typedef void recto_log_fn(void *ctx, enum recto_log_level level, const char *line);
+
+struct recto_settings {
+    size_t size;
+    const char *model_dir;   /* folder with config.json, *.safetensors, tokenizer.json; NULL: the mini model beside recto */
+    const char *device;      /* "cpu" */
+    const char *precision;   /* "auto" (bf16 products where the CPU has them), "bf16", "fp32" */
+    const char *cpu_kernels; /* "auto", or at most this: "c", "avx2", "avx512", "avx512bf16" */
+    const char *router;      /* "fp32" (default) or "bf16", as the published runs had it */
+    int threads;             /* 0: as many as the process may use */
+    int kv_block_tok;        /* tokens in a KV block: 16, 32 or 64; 0: the backend's choice */
+    int64_t kv_tok;          /* tokens the KV pool holds in all; 0: max_running pages of full length, within memory */
+    int max_running;         /* pages decoded at once; default 8 */
+    int chunk_tok;           /* prompt tokens per step; default 512 */
+    int max_waiting;         /* pages accepted but not started before submit says RECTO_EAGAIN; default 64 */
+    int page_workers;        /* threads that decode and resize pages; 0: 1 or 2 by cores */
+    const char *helper;      /* the program recto-decode; NULL: beside the running program */
+    bool sandbox_strict;     /* refuse to decode without seccomp and Landlock, instead of one warning */
+    int64_t max_pixels;      /* declared pixels of an image; default 64 M */
+    recto_log_fn *log;       /* NULL: silent */
+    void *log_ctx;
+    enum recto_log_level log_least;
+};
+void recto_settings_init(struct recto_settings *s);
+
+/* ---- what to do with a page ------------------------------------------------------------------------------------------ */
+enum recto_task {
+    RECTO_TASK_MARKDOWN, /* <|grounding|>Convert the document to markdown. */
+    RECTO_TASK_TEXT,     /* Free OCR. */
+    RECTO_TASK_OCR,      /* <|grounding|>OCR this image. */
+    RECTO_TASK_FIGURE,   /* Parse the figure. */
+    RECTO_TASK_DESCRIBE, /* Describe this image in detail. */
+    RECTO_TASK_LOCATE,   /* Locate <|ref|>phrase<|/ref|> in the image. */
+};
+
+struct recto_options {
+    size_t size;
+    enum recto_task task;
+    const char *phrase;  /* what to locate; its text is never read as markers */
+    const char *prompt;  /* replaces the task's prompt; markers in it count; without "<image>" one is put in front */
+    int max_tokens;      /* new tokens at most; 0: up to the context limit */
+    int guard_n;         /* n-gram ban: size n; 0: the model's default; -1: off */
+    int guard_w;         /* its window in tokens; -1: the whole sequence, prompt and image ids included (transformers' rule) */
+    double temperature;  /* 0: greedy */
+    double top_p;        /* (0, 1]; with temperature > 0 */
+    uint64_t seed;       /* with temperature > 0 */
+    bool stream;         /* RECTO_EVENT_TEXT while the page is read */
+};
+void recto_options_init(struct recto_options *o);
+/* "markdown", "text", "ocr", "figure", "describe", "locate=PHRASE"; RECTO_EUSAGE otherwise. *phrase points into name. */
+int recto_task_parse(const char *name, enum recto_task *task, const char **phrase);
+
+/* ---- what comes out of a page ---------------------------------------------------------------------------------------- */
+enum recto_status {
+    RECTO_PAGE_OK,
+    RECTO_PAGE_BLANK,
+    RECTO_PAGE_SUSPECT,
+    RECTO_PAGE_LOOP,
+    RECTO_PAGE_LENGTH,
+    RECTO_PAGE_SKIPPED,
+    RECTO_PAGE_ERROR,
+    RECTO_PAGE_CANCELLED,
+};
+const char *recto_status_name(enum recto_status s); /* "ok", "blank", ... */
+
+enum recto_finish { RECTO_FINISH_NONE, RECTO_FINISH_EOS, RECTO_FINISH_LENGTH, RECTO_FINISH_LOOP };
+const char *recto_finish_name(enum recto_finish f); /* "none", "eos", "length", "loop" */
+
+enum recto_block_kind {
+    RECTO_BLOCK_TEXT,
+    RECTO_BLOCK_TITLE,
+    RECTO_BLOCK_HEADING,
+    RECTO_BLOCK_LIST,
+    RECTO_BLOCK_EQUATION,
+    RECTO_BLOCK_TABLE,
+    RECTO_BLOCK_FIGURE,
+    RECTO_BLOCK_CAPTION,
+    RECTO_BLOCK_TABLE_CAPTION,
+    RECTO_BLOCK_FOOTNOTE,
+    RECTO_BLOCK_HEADER,
+    RECTO_BLOCK_FOOTER,
+    RECTO_BLOCK_PAGE_NUMBER,
+    RECTO_BLOCK_CODE,
+    RECTO_BLOCK_OTHER,
+};
+const char *recto_block_kind_name(enum recto_block_kind k); /* "text", "title", ..., "page_number", ... */
+
+enum recto_block_flag {
+    RECTO_BLOCK_IMPLICIT = 1 << 0,   /* text without a marker before it */
+    RECTO_BLOCK_SWAPPED = 1 << 1,    /* a box had its corners exchanged */
+    RECTO_BLOCK_CAPPED = 1 << 2,     /* more boxes or blocks than the limits */
+    RECTO_BLOCK_DUPLICATE = 1 << 3,  /* same boxes and text as the block before */
+    RECTO_BLOCK_LABEL_LONG = 1 << 4, /* label cut at 64 bytes */
+    RECTO_BLOCK_INCOMPLETE = 1 << 5, /* the token limit cut it */
+};
+
+enum recto_box_error { RECTO_BOX_OK, RECTO_BOX_SYNTAX, RECTO_BOX_ARITY, RECTO_BOX_NUMBER, RECTO_BOX_RANGE };
+const char *recto_box_error_name(enum recto_box_error e); /* NULL for RECTO_BOX_OK, else "syntax", ... */
+
+struct recto_box {
+    int x1, y1, x2, y2; /* 0..999 over the page as displayed: left, top, right, bottom */
+};
+
+struct recto_block {
+    int order; /* 0, 1, ... in reading order over blocks with text or a figure; -1: a block with neither */
+    enum recto_block_kind kind;
+    char *label; /* as the model wrote it */
+    int level;   /* of a title or heading: 1..6, else 0 */
+    int n_box;
+    struct recto_box *box;
+    char *det; /* the boxes as the model wrote them, between the det markers; NULL: it wrote none */
+    enum recto_box_error box_error; /* syntax if the list breaks off, else the first fault of a box in it */
+    char *text; /* trimmed body, without the # marks of a title or heading; control characters are U+FFFD */
+    char *raw;  /* body byte for byte; bytes that are not UTF-8 are U+FFFD */
+    size_t n_det, n_text, n_raw;
+    unsigned flags; /* enum recto_block_flag */
+};
+
+struct recto_timing { /* milliseconds */
+    double queue, decode_image, preprocess, vision, prefill, decode, post, total;
+};
+
+struct recto_page {
+    int number; /* 1-based, in the document */
+    enum recto_status status;
+    enum recto_finish finish;
+    int width, height;   /* pixels, as displayed */
+    int tiles_w, tiles_h; /* grid of tiles; 1 x 1: global view only */
+    int n_visual;        /* visual rows incl. separator */
+    int n_prompt, n_token; /* prompt ids incl. visual rows; new ids without EOS */
+    int n_intervention;  /* steps at which the guard forbade the best id */
+    double conf;         /* exp(mean log-probability of the new ids); 0 when there is none */
+    char *raw;           /* the model's text, markers kept, EOS not */
+    size_t n_raw;
+    int32_t *id;         /* the n_token new ids */
+    int n_block;
+    struct recto_block *block;
+    int n_stray;         /* markers that belonged to nothing */
+    int n_warning;
+    char **warning;
+    int error;           /* code when status is error, with its sentence */
+    char *error_text;
+    struct recto_timing timing;
+};
+void recto_page_reset(struct recto_page *p); /* free what it owns */
+
+/* ---- engine ---------------------------------------------------------------------------------------------------------- */
+struct recto;
+int recto_open(struct recto **out, const struct recto_settings *s);
+void recto_close(struct recto *r); /* cancels what runs; NULL is fine */
+
+struct recto_input {
+    const char *name; /* for messages; NULL: path */
+    const char *path; /* a file, or NULL: the bytes at data, which are copied */
+    const void *data;
+    size_t len;
+};
+
+/* Queue a document (an image is a document of one page). *request names it in events. RECTO_EAGAIN when max_waiting pages
+ * wait: poll, then try again. Input faults come as RECTO_EVENT_PAGE with status error, not here. */
+int recto_submit(struct recto *r, const struct recto_input *in, const struct recto_options *o, uint64_t *request);
+/* Stop a request soon; its pages end as cancelled. Unknown or finished: no effect. */
+void recto_cancel(struct recto *r, uint64_t request);
+
+enum recto_event_kind {
+    RECTO_EVENT_STARTED, /* the page was decoded and waits for the model; page->width, height, tiles are set */
+    RECTO_EVENT_TEXT,    /* more text of a page (only with options.stream): whole UTF-8 characters, markers included */
+    RECTO_EVENT_PAGE,    /* the page is done: page has everything */
+    RECTO_EVENT_DONE,    /* no more events of this request */
+};
+
+struct recto_event {
+    enum recto_event_kind kind;
+    uint64_t request;
+    int number; /* page */
+    char *text;
+    size_t n_text;
+    struct recto_page *page;
+};
+/* Next event: 1 and *ev filled (give it back with recto_event_reset), 0 when none came within wait_ms (-1: for ever). */
+int recto_poll(struct recto *r, struct recto_event *ev, int wait_ms);
+void recto_event_reset(struct recto_event *ev);
+
+struct recto_info {
+    char model_dir[512];
+    char model_name[64]; /* "mini" for the embedded default, else the folder's last name */
+    bool is_default_model;
+    bool crop_mode;
+    char backend[16], precision[16], kernels[32];
+    int threads;
+    int64_t n_param, weight_bytes; /* parameters; bytes held in memory for them */
+    int64_t kv_tok, kv_bytes, scratch_bytes;
+    double load_ms;
+    int guard_n, guard_w; /* the model's default */
+    int context;          /* positions */
+};
+void recto_get_info(const struct recto *r, struct recto_info *info);
+
+/* ---- documents without a model --------------------------------------------------------------------------------------- */
+struct recto_document;
+struct recto_image {
+    int width, height;
+    unsigned char *rgb; /* row-major, 3 bytes a pixel; owned by the holder of the struct */
+};
+int recto_document_open(struct recto_document **out, const struct recto_input *in, const struct recto_settings *s);
+int recto_document_pages(const struct recto_document *d);
+/* Decode page (1-based), orientation applied. recto_image_reset frees it. */
+int recto_document_render(struct recto_document *d, int page, struct recto_image *image);
+void recto_document_close(struct recto_document *d);
+void recto_image_reset(struct recto_image *image);
+
+/* ---- writers --------------------------------------------------------------------------------------------------------- */
+/* Pages, in order, as "md", "txt", "json" or "raw"; a new NUL-terminated string in *out (recto_free). RECTO_EUSAGE: no
+ * such format. */
+int recto_write(const char *format, const struct recto_page *const *page, int n_page, char **out, size_t *n_out);
+/* The inverse of "json" for one page object. RECTO_EFORMAT. */
+int recto_page_from_json(const char *json, size_t n, struct recto_page *page);
+void recto_free(void *p);
+
+/* ---- inspect and verify: tables, line by line ------------------------------------------------------------------------ */
+typedef void recto_line_fn(void *ctx, const char *line);
+int recto_inspect_model(const struct recto_settings *s, recto_line_fn *print, void *ctx);
+int recto_inspect_image(const struct recto_settings *s, const char *path, recto_line_fn *print, void *ctx);
+/* Cases NAME.png + NAME.safetensors in dir; one case, or all when name is NULL. Every tap within 1e-5 relative L2, logits
+ * within 1e-4, all ids equal: 0, else RECTO_EVERIFY. guard_n, guard_w as in recto_options (0: the plain greedy ids and the
+ * whole-sequence n = 3 ids both). */
+int recto_verify_golden(const struct recto_settings *s, const char *dir, const char *name, int guard_n, int guard_w,
+                        recto_line_fn *print, void *ctx);
+int recto_verify_preprocess(const char *cases_json, recto_line_fn *print, void *ctx);
+int recto_verify_tokenizer(const char *tokenizer_json, const char *cases_json, recto_line_fn *print, void *ctx);
+
+/* What this build and this CPU can do, one line: "cpu: c avx2 avx512 avx512bf16; cuda: no; helper: jpeg png" */
+const char *recto_features(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
