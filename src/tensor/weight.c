@@ -1,0 +1,263 @@
+#include "tensor/weight.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *weight_name(char buf[WEIGHT_NAME_MAX], const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(buf, WEIGHT_NAME_MAX, fmt, ap);
+    va_end(ap);
+    return buf;
+}
+
+void loader_init(struct loader *ld, struct weights *into, const struct backend *be, struct device *dev,
+                 const struct ckpt *ckpt)
+{
+    int layout = names_detect(ckpt);
+
+    *into = (struct weights){.be = be, .dev = dev};
+    *ld = (struct loader){.into = into, .ckpt = ckpt, .rc = layout < 0 ? layout : 0};
+    if (layout >= 0)
+        ld->layout = (enum names_layout)layout;
+}
+
+int loader_finish(struct loader *ld)
+{
+    return ld->rc;
+}
+
+void weights_free(struct weights *w)
+{
+    for (int i = 0; i < w->n_owned; i++)
+        w->be->free(w->dev, w->owned[i]);
+    free(w->owned);
+    *w = (struct weights){0};
+}
+
+/* ---- helpers: each does nothing once a failure is latched ------------------------------------------------------------ */
+
+static void own(struct loader *ld, void *p, int64_t bytes)
+{
+    struct weights *w = ld->into;
+
+    if (w->n_owned == w->cap) {
+        w->cap = w->cap ? 2 * w->cap : 256;
+        w->owned = mem_grow(w->owned, (size_t)w->cap, sizeof *w->owned);
+    }
+    w->owned[w->n_owned++] = p;
+    w->bytes += bytes;
+}
+
+static void *take(struct loader *ld, size_t bytes)
+{
+    void *p = NULL;
+
+    ld->rc = ld->into->be->alloc(ld->into->dev, bytes, &p);
+    if (ld->rc < 0)
+        return NULL;
+    own(ld, p, (int64_t)bytes);
+    return p;
+}
+
+/* Sizes of 1 at the end may differ in number: [256, 768, 1, 1] is a [256, 768]. */
+static bool same_shape(const struct ckpt_view *v, int rank, const int64_t *n)
+{
+    for (int i = 0; i < TENSOR_RANK; i++)
+        if ((i < v->rank ? v->n[i] : 1) != (i < rank ? n[i] : 1))
+            return false;
+    return true;
+}
+
+/* The view of that name, with its shape checked; false after a failure. */
+static bool find(struct loader *ld, struct ckpt_view *v, int rank, const int64_t *n, const char *name)
+{
+    char found[SHAPE_TEXT_MAX], wanted[SHAPE_TEXT_MAX];
+
+    if (ld->rc < 0)
+        return false;
+    ld->rc = names_find(ld->ckpt, ld->layout, name, v);
+    if (ld->rc == 0 && !same_shape(v, rank, n))
+        ld->rc = err(RECTO_EMODEL, "model: %s in %s is %s, config.json expects %s: these files do not belong together", name,
+                     ckpt_path(ld->ckpt, v->tensor), shape_text(found, v->rank, v->n), shape_text(wanted, rank, n));
+    if (ld->rc == 0)
+        ld->into->n_param += v->count;
+    return ld->rc == 0;
+}
+
+static void pack(struct loader *ld, struct weight *w, const void *src, enum dtype dtype, int64_t n_out, int64_t n_in,
+                 bool force_f32)
+{
+    ld->rc = ld->into->be->pack(ld->into->dev, w, src, dtype, n_out, n_in, force_f32);
+    if (ld->rc == 0)
+        own(ld, w->data, w->bytes);
+}
+
+static void load_bias(struct loader *ld, struct weight *w, const char *stem)
+{
+    char name[WEIGHT_NAME_MAX];
+
+    w->bias = load_vec(ld, w->n_out, weight_name(name, "%s.bias", stem)).data;
+}
+
+/* ---- what modules call ----------------------------------------------------------------------------------------------- */
+
+static void load_matrix(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in, bool force_f32,
+                        const char *stem)
+{
+    int64_t n[] = {n_out, n_in};
+    char name[WEIGHT_NAME_MAX];
+    struct ckpt_view v;
+
+    *w = (struct weight){.n_out = n_out, .n_in = n_in};
+    if (!find(ld, &v, 2, n, weight_name(name, "%s.weight", stem)))
+        return;
+    pack(ld, w, v.data, v.dtype, n_out, n_in, force_f32);
+    names_drop(ld->ckpt, &v);
+}
+
+void load_linear(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in, bool has_bias, const char *stem)
+{
+    load_matrix(ld, w, n_out, n_in, false, stem);
+    if (has_bias)
+        load_bias(ld, w, stem);
+}
+
+void load_linear_f32(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in, const char *stem)
+{
+    load_matrix(ld, w, n_out, n_in, true, stem);
+}
+
+void load_patch(struct loader *ld, struct weight *w, int64_t n_out, int64_t side, const char *stem)
+{
+    int64_t n[] = {n_out, 3, side, side}, n_in = 3 * side * side;
+    char name[WEIGHT_NAME_MAX];
+    struct ckpt_view v;
+
+    *w = (struct weight){.n_out = n_out, .n_in = n_in};
+    if (!find(ld, &v, 4, n, weight_name(name, "%s.weight", stem)))
+        return;
+    pack(ld, w, v.data, v.dtype, n_out, n_in, false);
+    names_drop(ld->ckpt, &v);
+    load_bias(ld, w, stem);
+}
+
+/* [n_out][c][9] -> [n_out][9][c] */
+static void channels_last(char *to, const char *from, int64_t n_out, int64_t c, size_t size)
+{
+    for (int64_t o = 0; o < n_out; o++)
+        for (int64_t k = 0; k < 9; k++)
+            for (int64_t i = 0; i < c; i++)
+                memcpy(to + ((o * 9 + k) * c + i) * (int64_t)size, from + ((o * c + i) * 9 + k) * (int64_t)size, size);
+}
+
+void load_conv3(struct loader *ld, struct weight *w, int64_t n_out, int64_t c, const char *stem)
+{
+    int64_t n[] = {n_out, c, 3, 3};
+    char name[WEIGHT_NAME_MAX], *turned;
+    struct ckpt_view v;
+
+    *w = (struct weight){.n_out = n_out, .n_in = 9 * c};
+    if (!find(ld, &v, 4, n, weight_name(name, "%s.weight", stem)))
+        return;
+    turned = mem_alloc(v.bytes);
+    channels_last(turned, v.data, n_out, c, dtype_size(v.dtype));
+    pack(ld, w, turned, v.dtype, n_out, 9 * c, false);
+    free(turned);
+    names_drop(ld->ckpt, &v);
+}
+
+float *load_host(struct loader *ld, int rank, const int64_t *n, const char *name, enum dtype *dtype)
+{
+    struct ckpt_view v;
+    float *host;
+
+    if (!find(ld, &v, rank, n, name))
+        return NULL;
+    host = malloc((size_t)v.count * sizeof *host);
+    if (!host) {
+        ld->rc = err(RECTO_ENOMEM, "model: no memory for %s", name);
+        return NULL;
+    }
+    *dtype = v.dtype;
+    ld->rc = ckpt_read_f32(v.dtype, v.data, v.count, host);
+    if (ld->rc == 0)
+        return host;
+    free(host);
+    return NULL;
+}
+
+static tensor upload(struct loader *ld, enum dtype dtype, int rank, int64_t rows, int64_t cols, const void *host)
+{
+    size_t bytes = (size_t)(rows * cols) * dtype_size(dtype);
+    tensor t = tensor_view(NULL, dtype, rank, rows, cols, 1, 1);
+
+    if (ld->rc < 0)
+        return t;
+    t.data = take(ld, bytes);
+    if (t.data)
+        ld->rc = ld->into->be->upload(ld->into->dev, t.data, host, bytes);
+    return t;
+}
+
+tensor load_computed(struct loader *ld, int64_t rows, int64_t cols, const float *host)
+{
+    return upload(ld, DT_F32, 2, rows, cols, host);
+}
+
+tensor load_counting(struct loader *ld, int64_t n)
+{
+    int32_t *host = mem_alloc((size_t)n * sizeof *host);
+    tensor t;
+
+    for (int64_t i = 0; i < n; i++)
+        host[i] = (int32_t)i;
+    t = upload(ld, DT_I32, 1, n, 1, host);
+    free(host);
+    return t;
+}
+
+tensor load_vec(struct loader *ld, int64_t n, const char *name)
+{
+    enum dtype dtype;
+    float *host = load_host(ld, 1, &n, name, &dtype);
+    tensor t = upload(ld, DT_F32, 1, n, 1, host);
+
+    free(host);
+    return t;
+}
+
+tensor load_mat(struct loader *ld, int64_t rows, int64_t cols, const char *name)
+{
+    int64_t n[] = {rows, cols};
+    enum dtype dtype;
+    float *host = load_host(ld, 2, n, name, &dtype);
+    tensor t = upload(ld, DT_F32, 2, rows, cols, host);
+
+    free(host);
+    return t;
+}
+
+tensor load_table(struct loader *ld, int64_t rows, int64_t cols, const char *name)
+{
+    int64_t n[] = {rows, cols};
+    struct ckpt_view v;
+    tensor t;
+
+    if (ld->rc < 0 || !find(ld, &v, 2, n, name))
+        return tensor_view(NULL, DT_F32, 2, rows, cols, 1, 1);
+    if (v.dtype != DT_BF16) {
+        ld->into->n_param -= v.count; /* load_mat counts it */
+        return load_mat(ld, rows, cols, name);
+    }
+    t = upload(ld, DT_BF16, 2, rows, cols, v.data);
+    names_drop(ld->ckpt, &v);
+    return t;
+}
