@@ -1,0 +1,223 @@
+#include "page/helper.h"
+
+#include "base/clock.h"
+#include "base/decode_proto.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GRACE_MS 200 /* for a helper that hung up to be seen dead, with the reason */
+
+static int spawn(pid_t *pid, const char *path, bool is_strict, int their_end)
+{
+    char *argv[] = {(char *)"recto-decode", is_strict ? (char *)"--strict" : NULL, NULL};
+    char *envp[] = {NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    sigset_t none, all;
+    int e;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                        POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setsigdefault(&attr, &all);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, their_end, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, their_end, STDOUT_FILENO);
+    posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+    e = posix_spawn(pid, path, &files, &attr, argv, envp);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attr);
+    return e;
+}
+
+/* Above 2, so that the child's dup2 over 0 and 1 cannot hit an end of the stream itself. */
+static int raise_fd(int fd)
+{
+    int high;
+
+    if (fd > STDERR_FILENO)
+        return fd;
+    high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(fd);
+    return high;
+}
+
+static int make_stream(int fd[2])
+{
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
+        return errno;
+    fd[0] = raise_fd(fd[0]);
+    fd[1] = raise_fd(fd[1]);
+    if (fd[0] >= 0 && fd[1] >= 0)
+        return 0;
+    close(fd[0]);
+    close(fd[1]);
+    return EMFILE;
+}
+
+static int greet(struct helper *h, const char *path, int64_t deadline_ns)
+{
+    unsigned char bytes[DECODE_HELLO_BYTES];
+    struct decode_hello hello;
+
+    if (helper_receive(h, bytes, sizeof bytes, deadline_ns) < 0)
+        return err(RECTO_ERENDER, "page could not be drawn: %s does not run as it should; "
+                                  "install recto and recto-decode together", path);
+    if (decode_hello_unpack(&hello, bytes) < 0) {
+        helper_stop(h);
+        return err_prefix(RECTO_ERENDER, "page could not be drawn: %s", path);
+    }
+    h->missing = hello.flags;
+    if (hello.flags & DECODE_REFUSED) {
+        helper_stop(h);
+        return err(RECTO_ERENDER, "page could not be drawn: this system lacks %s%s%s, and the strict "
+                                  "sandbox was asked for",
+                   hello.flags & DECODE_NO_LANDLOCK ? "Landlock" : "",
+                   (hello.flags & 3) == 3 ? " and " : "",
+                   hello.flags & DECODE_NO_SECCOMP ? "seccomp" : "");
+    }
+    return 0;
+}
+
+int helper_start(struct helper *h, const char *path, bool is_strict, int64_t deadline_ns)
+{
+    int fd[2], e;
+
+    *h = HELPER_NONE;
+    e = make_stream(fd);
+    if (e)
+        return err(RECTO_ERENDER, "page could not be drawn: no stream to %s: %s", path, strerror(e));
+    e = spawn(&h->pid, path, is_strict, fd[1]);
+    close(fd[1]);
+    if (e) {
+        h->pid = 0;
+        close(fd[0]);
+        return err(RECTO_ERENDER, "page could not be drawn: the decoder %s cannot be started: %s; it "
+                                  "belongs beside recto, or name it with --helper", path, strerror(e));
+    }
+    h->fd = fd[0];
+    return greet(h, path, deadline_ns);
+}
+
+bool helper_is_alive(const struct helper *h)
+{
+    siginfo_t info = {0};
+
+    return h->pid && waitid(P_PID, (id_t)h->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0;
+}
+
+void helper_stop(struct helper *h)
+{
+    if (h->fd >= 0)
+        close(h->fd);
+    if (h->pid) {
+        kill(h->pid, SIGKILL);
+        while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
+    }
+    *h = HELPER_NONE;
+}
+
+/* The helper hung up: say how it ended. */
+static int hung_up(struct helper *h)
+{
+    const struct timespec nap = {.tv_nsec = 2000000};
+    int status = 0, sig;
+    pid_t ended = 0;
+
+    for (int ms = 0; ms < GRACE_MS && (ended = waitpid(h->pid, &status, WNOHANG)) == 0; ms += 2)
+        nanosleep(&nap, NULL);
+    if (ended != 0)
+        h->pid = 0;
+    helper_stop(h);
+    if (ended <= 0)
+        return err(RECTO_ERENDER, "page could not be drawn: the decoder closed its stream");
+    if (!WIFSIGNALED(status))
+        return err(RECTO_ERENDER, "page could not be drawn: the decoder ended with status %d",
+                   WEXITSTATUS(status));
+    sig = WTERMSIG(status);
+    if (sig == SIGXCPU)
+        return err(RECTO_ETOOLARGE, "the page takes more time than the decoder may use");
+    if (sig == SIGSYS)
+        return err(RECTO_ERENDER, "page could not be drawn: the decoder tried what its sandbox forbids");
+    return err(RECTO_ERENDER, "page could not be drawn: the decoder was ended by signal %d (%s)", sig,
+               sigdescr_np(sig) ? sigdescr_np(sig) : "unknown");
+}
+
+/* Wait until the stream is ready for `events`. */
+static int await(struct helper *h, short events, int64_t deadline_ns)
+{
+    for (;;) {
+        struct pollfd p = {.fd = h->fd, .events = events};
+        int64_t left_ms = (deadline_ns - clock_ns() + 999999) / 1000000;
+        int n;
+
+        if (left_ms <= 0) {
+            helper_stop(h);
+            return err(RECTO_ERENDER, "page could not be drawn: the decoder took too long");
+        }
+        n = poll(&p, 1, left_ms > 60000 ? 60000 : (int)left_ms);
+        if (n > 0)
+            return 0;
+        if (n < 0 && errno != EINTR && errno != EAGAIN) {
+            int e = errno;
+
+            helper_stop(h);
+            return err(RECTO_ERENDER, "page could not be drawn: waiting failed: %s", strerror(e));
+        }
+    }
+}
+
+static bool is_passing(int e)
+{
+    return e == EINTR || e == EAGAIN || e == EWOULDBLOCK;
+}
+
+int helper_send(struct helper *h, const void *p, size_t n, int64_t deadline_ns)
+{
+    const char *at = p;
+
+    while (n) {
+        ssize_t done = send(h->fd, at, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (done < 0 && is_passing(errno)) {
+            TRY(await(h, POLLOUT, deadline_ns));
+            continue;
+        }
+        if (done < 0)
+            return hung_up(h);
+        at += done, n -= (size_t)done;
+    }
+    return 0;
+}
+
+int helper_receive(struct helper *h, void *p, size_t n, int64_t deadline_ns)
+{
+    char *at = p;
+
+    while (n) {
+        ssize_t done = recv(h->fd, at, n, MSG_DONTWAIT);
+
+        if (done < 0 && is_passing(errno)) {
+            TRY(await(h, POLLIN, deadline_ns));
+            continue;
+        }
+        if (done <= 0)
+            return hung_up(h);
+        at += done, n -= (size_t)done;
+    }
+    return 0;
+}

@@ -1,0 +1,165 @@
+#include "page/inkcheck.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIM 0.02
+#define BINS 64
+#define QUIET_D 40     /* differences up to this are paper and its noise */
+#define LEAST_T 16
+#define MIN_PIXELS 6
+#define MIN_SIDE 4
+
+/* The part of the view that is looked at, w x h pixels. */
+struct field {
+    const unsigned char *first; /* its first pixel */
+    int w, h;
+};
+
+static struct field trimmed(const unsigned char *global, struct view_frame f)
+{
+    int dx = (int)(f.w * TRIM), dy = (int)(f.h * TRIM);
+    size_t at = (size_t)(f.y + dy) * VIEW_GLOBAL + (size_t)(f.x + dx);
+
+    return (struct field){global + at * 3, f.w - 2 * dx, f.h - 2 * dy};
+}
+
+static const unsigned char *row_of(const struct field *f, int y)
+{
+    return f->first + (size_t)y * VIEW_GLOBAL * 3;
+}
+
+static void background(const struct field *f, unsigned char back[3])
+{
+    int count[3][BINS] = {{0}};
+
+    for (int y = 0; y < f->h; y++) {
+        const unsigned char *p = row_of(f, y);
+
+        for (int x = 0; x < f->w; x++, p += 3)
+            for (int c = 0; c < 3; c++)
+                count[c][p[c] * BINS / 256]++;
+    }
+    for (int c = 0; c < 3; c++) {
+        int best = 0;
+
+        for (int b = 1; b < BINS; b++)
+            if (count[c][b] > count[c][best])
+                best = b;
+        back[c] = (unsigned char)(best * 256 / BINS + 128 / BINS);
+    }
+}
+
+/* diff [h][w] = d of each pixel; returns T. */
+static int differences(const struct field *f, unsigned char *diff)
+{
+    int count[256] = {0}, n_quiet = 0, seen = 0, median = 0, t;
+    unsigned char back[3];
+
+    background(f, back);
+    for (int y = 0; y < f->h; y++) {
+        const unsigned char *p = row_of(f, y);
+
+        for (int x = 0; x < f->w; x++, p += 3) {
+            int d = 0;
+
+            for (int c = 0; c < 3; c++)
+                d = MAX(d, abs(p[c] - back[c]));
+            *diff++ = (unsigned char)d;
+            count[d]++;
+        }
+    }
+    for (int d = 0; d <= QUIET_D; d++)
+        n_quiet += count[d];
+    while (median < QUIET_D && (seen += count[median]) * 2 < n_quiet)
+        median++;
+    t = (int)(4 * 1.4826 * median);
+    return MAX(t, LEAST_T);
+}
+
+struct blob {
+    int n, left, right, top, bottom;
+};
+
+/* Take the component around pixel `at` off the map (ink becomes 0); stack has room for every pixel. */
+static struct blob take_blob(unsigned char *ink, int w, int h, int at, int *stack)
+{
+    struct blob b = {.left = w, .top = h};
+    int n = 0;
+
+    ink[at] = 0;
+    stack[n++] = at;
+    while (n) {
+        int p = stack[--n], x = p % w, y = p / w;
+
+        b.n++;
+        b.left = MIN(b.left, x), b.right = MAX(b.right, x);
+        b.top = MIN(b.top, y), b.bottom = MAX(b.bottom, y);
+        for (int v = MAX(y - 1, 0); v <= MIN(y + 1, h - 1); v++)
+            for (int u = MAX(x - 1, 0); u <= MIN(x + 1, w - 1); u++)
+                if (ink[v * w + u]) {
+                    ink[v * w + u] = 0;
+                    stack[n++] = v * w + u;
+                }
+    }
+    return b;
+}
+
+static void count_blobs(struct ink *out, unsigned char *map, int w, int h, int *stack)
+{
+    int of_height[VIEW_GLOBAL + 1] = {0}, seen = 0;
+
+    for (int at = 0; at < w * h; at++) {
+        struct blob b;
+        int bw, bh;
+
+        if (!map[at])
+            continue;
+        b = take_blob(map, w, h, at, stack);
+        bw = b.right - b.left + 1;
+        bh = b.bottom - b.top + 1;
+        if (b.n < MIN_PIXELS || MAX(bw, bh) < MIN_SIDE)
+            continue;
+        of_height[bh]++;
+        out->n_kept++;
+    }
+    for (int v = 0; v <= VIEW_GLOBAL && seen * 2 < out->n_kept; v++) {
+        seen += of_height[v];
+        out->median_height = v;
+    }
+}
+
+int ink_measure(struct ink *ink, const unsigned char *global, struct view_frame frame)
+{
+    struct field f = trimmed(global, frame);
+    size_t n = (size_t)f.w * (size_t)f.h;
+    unsigned char *map = malloc(n);
+    int *stack = malloc(n * sizeof *stack);
+
+    *ink = (struct ink){0};
+    if (!map || !stack) {
+        free(map);
+        free(stack);
+        return err(RECTO_ENOMEM, "no memory to look at the page's ink");
+    }
+    ink->threshold = differences(&f, map);
+    for (size_t i = 0; i < n; i++)
+        map[i] = map[i] > ink->threshold;
+    count_blobs(ink, map, f.w, f.h, stack);
+    free(map);
+    free(stack);
+    return 0;
+}
+
+bool ink_is_blank(const struct ink *ink)
+{
+    return ink->n_kept == 0;
+}
+
+bool ink_is_dense(const struct ink *ink)
+{
+    return ink->n_kept > INK_MAX_KEPT || (ink->n_kept > 0 && ink->median_height < INK_MIN_HEIGHT);
+}

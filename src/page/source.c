@@ -1,0 +1,256 @@
+#include "page/source.h"
+
+#include "base/clock.h"
+#include "base/decode_proto.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "page/helper.h"
+#include "page/orient.h"
+#include "page/ppm.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DEFAULT_PIXELS ((int64_t)64 << 20)
+#define DEFAULT_TIMEOUT_MS 60000
+
+struct page_source {
+    struct page_source_options opts;
+    char *path; /* of the helper, owned */
+    struct helper helper;
+};
+
+int page_source_open(struct page_source **out, const struct recto_settings *set)
+{
+    return page_source_open_with(out, &(struct page_source_options){.helper = set->helper,
+                                                                    .max_pixels = set->max_pixels,
+                                                                    .is_strict = set->sandbox_strict});
+}
+
+static int64_t pixels_or_default(int64_t n)
+{
+    return n <= 0 ? DEFAULT_PIXELS : MIN(n, DECODE_PIXELS_MAX);
+}
+
+int page_source_open_with(struct page_source **out, const struct page_source_options *o)
+{
+    char *dir = o->helper ? NULL : file_program_dir();
+    struct page_source *s;
+
+    *out = NULL;
+    if (!o->helper && !dir)
+        return err(RECTO_ERENDER, "the running program's folder is unknown (is /proc mounted?); name "
+                                  "recto-decode with --helper");
+    s = mem_zero(1, sizeof *s);
+    s->opts = *o;
+    s->opts.helper = NULL;
+    s->opts.max_pixels = pixels_or_default(o->max_pixels);
+    s->opts.keep_pixels = pixels_or_default(o->keep_pixels);
+    s->opts.timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : DEFAULT_TIMEOUT_MS;
+    s->path = o->helper ? mem_strdup(o->helper) : file_join(dir, "recto-decode");
+    s->helper = HELPER_NONE;
+    free(dir);
+    *out = s;
+    return 0;
+}
+
+void page_source_close(struct page_source *s)
+{
+    if (!s)
+        return;
+    helper_stop(&s->helper);
+    free(s->path);
+    free(s);
+}
+
+pid_t page_source_helper(const struct page_source *s)
+{
+    return s->helper.pid;
+}
+
+static int64_t deadline(const struct page_source *s)
+{
+    return clock_ns() + (int64_t)s->opts.timeout_ms * 1000000;
+}
+
+/* Once per process, however many sources there are: every one of them lacks the same. */
+static void warn_once(unsigned missing)
+{
+    static atomic_flag is_said = ATOMIC_FLAG_INIT;
+
+    if (missing && !atomic_flag_test_and_set(&is_said))
+        log_warn("sandbox=partial missing=%s%s%s hint=\"images are decoded with less protection; "
+                 "allow them in this container, or use the strict sandbox to refuse\"",
+                 missing & DECODE_NO_LANDLOCK ? "landlock" : "", missing == 3 ? "," : "",
+                 missing & DECODE_NO_SECCOMP ? "seccomp" : "");
+}
+
+int page_source_start(struct page_source *s)
+{
+    if (helper_is_alive(&s->helper))
+        return 0;
+    helper_stop(&s->helper);
+    TRY(helper_start(&s->helper, s->path, s->opts.is_strict, deadline(s)));
+    warn_once(s->helper.missing);
+    return 0;
+}
+
+static unsigned note_flags(const struct decode_answer *a)
+{
+    return (a->flags & DECODE_TRUNCATED ? PAGE_TRUNCATED : 0u) |
+           (a->flags & DECODE_CORRUPT ? PAGE_CORRUPT : 0u) |
+           (a->flags & DECODE_BACKDROP ? PAGE_BACKDROP : 0u) |
+           (a->flags & DECODE_ICC ? PAGE_ICC : 0u) | (a->flags & DECODE_ALPHA ? PAGE_ALPHA : 0u) |
+           (a->reduce > 1 ? PAGE_REDUCED : 0u);
+}
+
+void page_note_reset(struct page_note *note)
+{
+    for (int i = 0; i < note->n_warning; i++)
+        free(note->warning[i]);
+    *note = (struct page_note){.reduce = 1, .orientation = 1};
+}
+
+static void warn(struct page_note *note, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void warn(struct page_note *note, const char *fmt, ...)
+{
+    char text[128];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    note->warning[note->n_warning++] = mem_strdup(text);
+}
+
+/* The flags that a reader should know of, in words; a colour profile or transparency is no reason to warn. */
+static void fill_warnings(struct page_note *note)
+{
+    if (note->flags & PAGE_TRUNCATED)
+        warn(note, "truncated");
+    if (note->flags & PAGE_CORRUPT)
+        warn(note, "damaged inside");
+    if (note->flags & PAGE_REDUCED)
+        warn(note, "reduced by %d while decoding", note->reduce);
+    if (note->flags & PAGE_BACKDROP)
+        warn(note, "light lettering on transparency, laid on grey");
+}
+
+static void fill_note(struct page_note *note, const struct decode_answer *a)
+{
+    bool is_turned = a->orientation >= 5;
+
+    *note = (struct page_note){.declared_width = a->declared_width,
+                               .declared_height = a->declared_height,
+                               .rows = a->rows,
+                               .reduce = a->reduce,
+                               .orientation = a->orientation,
+                               .dpi_x = is_turned ? a->dpi_y : a->dpi_x,
+                               .dpi_y = is_turned ? a->dpi_x : a->dpi_y,
+                               .flags = note_flags(a)};
+    memcpy(note->kind, a->kind, sizeof note->kind);
+}
+
+/* Send the file, receive the answer's head and check it. A helper that answers nonsense is ended. */
+static int ask(struct page_source *s, const void *data, size_t n, int64_t until,
+               struct decode_answer *a)
+{
+    struct decode_request q = {n, s->opts.max_pixels, s->opts.keep_pixels};
+    unsigned char head[DECODE_REQUEST_BYTES], tail[DECODE_ANSWER_BYTES];
+
+    decode_request_pack(head, &q);
+    TRY(helper_send(&s->helper, head, sizeof head, until));
+    TRY(helper_send(&s->helper, data, n, until));
+    TRY(helper_receive(&s->helper, tail, sizeof tail, until));
+    if (decode_answer_unpack(a, tail, &q) < 0) {
+        helper_stop(&s->helper);
+        return err_prefix(RECTO_ERENDER, "page could not be drawn: the decoder's answer makes no sense");
+    }
+    return a->code ? err(a->code, "%s", a->text) : 0;
+}
+
+static int take_picture(struct page_source *s, const struct decode_answer *a, int64_t until,
+                        struct recto_image *out)
+{
+    unsigned char *rgb = mem_big((size_t)a->n_rgb);
+    int rc;
+
+    if (!rgb) {
+        helper_stop(&s->helper); /* its picture will not be taken off the stream */
+        return err(RECTO_ENOMEM, "no memory for a picture of %d x %d", a->width, a->height);
+    }
+    rc = helper_receive(&s->helper, rgb, (size_t)a->n_rgb, until);
+    if (rc < 0) {
+        free(rgb);
+        return rc;
+    }
+    *out = (struct recto_image){.width = a->width, .height = a->height, .rgb = rgb};
+    rc = orient_apply(out, a->orientation);
+    if (rc < 0) {
+        free(out->rgb);
+        *out = (struct recto_image){0};
+    }
+    return rc;
+}
+
+static int decode_by_helper(struct page_source *s, const void *data, size_t n,
+                            struct recto_image *out, struct page_note *note)
+{
+    struct decode_answer a = {0};
+    int64_t until;
+    int rc;
+
+    TRY(page_source_start(s));
+    until = deadline(s);
+    rc = ask(s, data, n, until, &a);
+    if (rc == 0)
+        rc = take_picture(s, &a, until, out);
+    if (a.flags & DECODE_RETIRING)
+        helper_stop(&s->helper);
+    if (rc == 0)
+        fill_note(note, &a);
+    return rc;
+}
+
+static int decode_ppm(struct page_source *s, const void *data, size_t n, struct recto_image *out,
+                      struct page_note *note)
+{
+    int rows;
+
+    TRY(ppm_parse(out, &rows, data, n, MIN(s->opts.max_pixels, s->opts.keep_pixels)));
+    *note = (struct page_note){.kind = "PPM",
+                               .declared_width = out->width,
+                               .declared_height = out->height,
+                               .rows = rows,
+                               .reduce = 1,
+                               .orientation = 1,
+                               .flags = rows < out->height ? PAGE_TRUNCATED : 0u};
+    return 0;
+}
+
+int page_decode(struct page_source *s, const char *name, const void *data, size_t n,
+                struct recto_image *out, struct page_note *note)
+{
+    struct page_note mine = {.reduce = 1, .orientation = 1};
+    int rc;
+
+    *out = (struct recto_image){0};
+    if (n == 0)
+        rc = err(RECTO_EEMPTY, "empty file");
+    else if (n > DECODE_FILE_MAX)
+        rc = err(RECTO_ETOOLARGE, "%zu bytes are over the limit of an image file (512 MiB)", n);
+    else if (ppm_is(data, n))
+        rc = decode_ppm(s, data, n, out, &mine);
+    else
+        rc = decode_by_helper(s, data, n, out, &mine);
+    if (note) {
+        fill_warnings(&mine);
+        *note = mine;
+    }
+    return rc < 0 && name ? err_prefix(rc, "%s", name) : rc;
+}
