@@ -1,0 +1,146 @@
+/* What the model runs on: one record of device calls and ops.
+ *
+ * The model is written once, against op.h; op.h checks shapes and calls the record of the device at hand.  A slot returns 0
+ * or a negative code with a sentence (base/err.h).  Slots marked (composed) may be NULL: op.c then builds them from others.
+ *
+ * Common rules
+ *   - Activations are contiguous matrices [rows, width]; rows may be any number >= 1.  The residual stream, logits and what
+ *     comes out of a view are fp32; what lies between two products is device_info.act (fp32 on the CPU, perhaps bf16 on a
+ *     GPU).  Norms read fp32 or act and write act; products read act and write act or fp32, LINEAR_ADD adds to fp32.
+ *   - A row's result must not depend on the other rows of the call, nor on the number of threads: each output is summed over
+ *     its inputs in one order that depends only on the weight's shape and kind; attention runs over keys from position 0 in
+ *     fixed steps.  This makes batch, chunk and page-table equal to single, whole and flat, bit for bit.
+ *   - The device may keep a workspace of its own that grows to the largest call; the caller's tensors come from op.h.
+ *   - One thread at a time calls a device. */
+#ifndef RECTO_BACKEND_BACKEND_H
+#define RECTO_BACKEND_BACKEND_H
+
+#include "backend/batch.h"
+#include "tensor/tensor.h"
+
+#include <stdbool.h>
+
+struct device; /* a backend's own */
+struct kv;     /* a backend's paged cache slab */
+
+struct device_opts {
+    const char *precision; /* "auto", "bf16", "fp32" */
+    const char *kernels;   /* CPU: "auto" or the highest set to use: "c", "avx2", "avx512", "avx512bf16" */
+    bool router_bf16;      /* round the router's inputs, weights and logits to bf16, as the published runs did */
+    int threads;           /* CPU: 0 = all usable cores */
+};
+
+struct device_info {
+    char kernels[32];   /* kernel set in use, "avx512bf16" */
+    char precision[16]; /* "fp32", "bf16" */
+    int threads;
+    int kv_block_tok; /* preferred KV block, tokens */
+    int view_batch;   /* views that pay to be encoded together */
+    enum dtype act;   /* DT_F32 or DT_BF16: activations between two products */
+};
+
+/* ---- weights --------------------------------------------------------------------------------------------------------- */
+enum weight_kind { WEIGHT_F32, WEIGHT_BF16 };
+
+/* y = x W^T + bias; W is [n_out, n_in].  data is in the backend's own packed layout. */
+struct weight {
+    void *data;
+    float *bias; /* device address, [n_out]; NULL: none */
+    int64_t n_out, n_in, bytes;
+    enum weight_kind kind;
+};
+
+/* One mixture-of-experts layer: shared experts are one SwiGLU of their joint width. */
+struct moe {
+    int n_expert, n_pick;
+    struct weight router;            /* [n_expert, hidden], WEIGHT_F32 always */
+    struct weight *gate, *up, *down; /* [n_expert] each */
+    struct weight shared_gate, shared_up, shared_down;
+};
+
+/* ---- paged cache -------------------------------------------------------------------------------------------------------- */
+struct kv_shape {
+    int n_layer, n_head, head_dim;
+    int n_block, block_tok; /* block_tok is a multiple of 16 */
+};
+
+enum linear_mode {
+    LINEAR_SET,  /* y  = x W^T + b                                              */
+    LINEAR_GELU, /* y  = gelu(x W^T + b), exact erf form                        */
+    LINEAR_ADD,  /* y += x W^T + b                                              */
+};
+
+struct backend {
+    const char *name;
+
+    /* ---- device ---- */
+    int (*open)(struct device **out, const struct device_opts *opts);
+    void (*close)(struct device *d);
+    void (*info)(const struct device *d, struct device_info *info);
+    int (*alloc)(struct device *d, size_t bytes, void **out); /* 64-byte aligned; RECTO_ENOMEM */
+    void (*free)(struct device *d, void *p);
+    int (*upload)(struct device *d, void *dst, const void *src, size_t bytes);
+    int (*download)(struct device *d, void *dst, const void *src, size_t bytes); /* waits */
+    int (*finish)(struct device *d);                                             /* wait; report late faults */
+    /* Pack a host matrix [n_out, n_in], rows contiguous but perhaps unaligned, F32, BF16 or F16, into w (data, n_out, n_in,
+     * kind, bytes; bias untouched).  F32 and F16 become WEIGHT_F32, BF16 stays WEIGHT_BF16, or as `force_f32` says.
+     * free with .free(d, w->data). */
+    int (*pack)(struct device *d, struct weight *w, const void *src, enum dtype dtype, int64_t n_out, int64_t n_in,
+                bool force_f32);
+
+    /* ---- element-wise and norms; sums in fp32 ---- */
+    int (*rmsnorm)(struct device *d, tensor y, tensor x, tensor w, float eps);             /* x / sqrt(mean x^2 + eps) * w */
+    int (*layernorm)(struct device *d, tensor y, tensor x, tensor w, tensor b, float eps); /* biased variance */
+    int (*swiglu)(struct device *d, tensor y, tensor gate, tensor up);                     /* silu(gate) * up; y may be gate */
+    int (*add_cyclic)(struct device *d, tensor x, tensor p); /* x [k*T, C] += p [T, C], repeated k times */
+    /* Rotate-half in place: x [rows, heads * head_dim]; pair (i, i + head_dim/2) of row r turns by the angle whose cosine and
+     * sine are table[pos[r mod n_pos]][i] and [i + head_dim/2].  table F32 [n, head_dim], pos I32 [n_pos] on the device. */
+    int (*rope)(struct device *d, tensor x, tensor pos, tensor table);
+    int (*gather_rows)(struct device *d, tensor y, tensor x, tensor row); /* y[i] = x[row[i]], row I32 on the device */
+    int (*copy)(struct device *d, tensor y, tensor x);                    /* same size, contiguous; fp32 <-> act converts */
+    /* x[r] = table[id[r]] as fp32; rows with id < 0 are left alone. table [vocab, width] F32 or BF16, id I32, on the device */
+    int (*embed)(struct device *d, tensor x, tensor table, tensor id);
+
+    /* ---- matrix products ---- */
+    int (*linear)(struct device *d, tensor y, tensor x, const struct weight *w, enum linear_mode mode);
+    int (*linear_swiglu)(struct device *d, tensor y, tensor x, const struct weight *gate,
+                         const struct weight *up); /* y = silu(x Wg^T) * (x Wu^T); (composed) */
+    /* y += sum over the n_pick largest p_e (picked order, lowest id first on ties) of p_e * expert_e(h), + shared(h), where
+     * p = softmax over all experts of the router's fp32 logits, not renormalised.  y, h [rows, hidden], distinct. */
+    int (*moe_add)(struct device *d, tensor y, tensor h, const struct moe *m);
+
+    /* ---- pictures ---- */
+    /* pixels U8 [v, S, S, 3] -> out [v * g * g, 3 * p * p], g = S / p: value (u/255 - 0.5) / 0.5, order channel, row, column */
+    int (*patches)(struct device *d, tensor out, tensor pixels, int patch);
+    /* x [v, H, W, C] -> out [v * Ho * Wo, 9 * C] for a 3x3 convolution with zero padding 1: order (ky, kx, c);
+     * Ho = (H - 1) / stride + 1 */
+    int (*im2col)(struct device *d, tensor out, tensor x, int stride);
+
+    /* ---- attention; scale 1/sqrt(head_dim) ---- */
+    /* SAM block.  qkv [v * g * g, 3 * C] = q of all heads, then k, then v; out [v * g * g, C].  rel_h, rel_w F32
+     * [2K - 1, head_dim]; score += q.rel_h[y - y' + K - 1] + q.rel_w[x - x' + K - 1] with the unscaled q.
+     * window = 0: all g*g tokens attend to each other, K = g.  window = K: windows of KxK over the grid padded with zeros to
+     * the right and below; padded tokens are not queries, but are keys and values equal to qkv_bias (not masked). */
+    int (*attend_relpos)(struct device *d, tensor out, tensor qkv, const float *qkv_bias, tensor rel_h, tensor rel_w,
+                         int grid, int window, int n_head);
+    /* Flow encoder.  Views of len rows each: q, out [v * len, n_head * hd]; k, val [v * len, n_kv * hd]; query head h uses
+     * KV head h / (n_head / n_kv).  Row i of a view sees keys [0, i < n_prefix ? n_prefix : i + 1). */
+    int (*attend_prefix)(struct device *d, tensor out, tensor q, tensor k, tensor val, int len, int n_prefix, int n_head,
+                         int n_kv);
+
+    /* ---- paged cache ---- */
+    int (*kv_open)(struct device *d, struct kv **out, const struct kv_shape *s);
+    void (*kv_close)(struct device *d, struct kv *kv);
+    int64_t (*kv_bytes)(struct device *d, const struct kv_shape *s);
+    /* k, v [n_tok, n_head * head_dim] into b->slot */
+    int (*kv_store)(struct device *d, struct kv *kv, int layer, tensor k, tensor v, const struct batch *b);
+    /* Row r of sequence s sees the cached positions 0 .. pos[r]. out, q [n_tok, n_head * head_dim] */
+    int (*attend)(struct device *d, tensor out, tensor q, struct kv *kv, int layer, const struct batch *b);
+};
+
+extern const struct backend backend_cpu;
+
+/* The record of a name ("cpu", ...); NULL with a sentence when this build has no such backend. */
+const struct backend *backend_find(const char *name);
+
+#endif

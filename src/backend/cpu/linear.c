@@ -1,0 +1,202 @@
+/* Matrix products: y = x W^T over packed panels.
+ *
+ * The work is cut into items of 4 panels by at most BLOCK_ROWS rows.  Four panels of a model's matrices fit in the second
+ * level cache and are read once an item; chunks of CHUNK_ROWS rows pass over them, and their sums stay in the first level
+ * until bias, activation and addition are done.  A decode step is the same with one row: then each weight is read once,
+ * and the speed is that of the memory. */
+#include "backend/cpu/cpu.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+#define BLOCK_ROWS  192
+#define CHUNK_ROWS  24
+#define GROUP_WIDTH (MUL_PANELS * PANEL)
+
+/* ---- input ---------------------------------------------------------------------------------------------------------------- */
+struct round_job {
+    const struct cpu_kern *kern;
+    const float *x;
+    uint16_t *y;
+    int64_t width, stride;
+};
+
+static void round_rows(void *ctx, int64_t from, int64_t to)
+{
+    const struct round_job *j = ctx;
+
+    for (int64_t r = from; r < to; r++) {
+        j->kern->round_bf16(j->y + r * j->stride, j->x + r * j->width, j->width);
+        if (j->width % 2)
+            j->y[r * j->stride + j->width] = 0;
+    }
+}
+
+int cpu_input(struct device *d, enum work_slot slot, tensor x, const struct weight *w, const void **out, int64_t *stride)
+{
+    struct round_job j = {&d->kern, x.data, NULL, x.n[1], bf16_stride(x.n[1])};
+    void *p;
+
+    *out = x.data;
+    *stride = x.n[1];
+    if (!cpu_takes_bf16(d, w))
+        return 0;
+    TRY(cpu_work(d, slot, (size_t)(x.n[0] * j.stride) * sizeof *j.y, &p));
+    j.y = p;
+    cpu_rows(d, round_rows, &j, x.n[0], x.n[1]);
+    *out = j.y;
+    *stride = j.stride;
+    return 0;
+}
+
+/* ---- one item --------------------------------------------------------------------------------------------------------------- */
+/* Sums of `rows` rows from row on, with the panels of w from panel on, into s [rows][GROUP_WIDTH]. */
+static void sums(const struct device *d, const struct product *p, const struct weight *w, float *s, int64_t row, int rows,
+                 int64_t panel, int n_panel)
+{
+    bool is_bf16 = cpu_takes_bf16(d, w);
+    int64_t k = w->kind == WEIGHT_BF16 ? round_up(w->n_in, 2) : w->n_in;
+    size_t w_size = w->kind == WEIGHT_BF16 ? 2 : 4, x_size = is_bf16 ? 2 : 4;
+    struct mul m = {.y = s,
+                    .x = (const char *)p->x + (size_t)(row * p->x_stride) * x_size,
+                    .w = (const char *)w->data + (size_t)(panel * k * PANEL) * w_size,
+                    .y_stride = GROUP_WIDTH,
+                    .x_stride = p->x_stride,
+                    .w_stride = k * PANEL,
+                    .k = is_bf16 ? k : w->n_in,
+                    .rows = rows,
+                    .n_panel = n_panel};
+
+    if (is_bf16)
+        d->kern.mul_bb(&m);
+    else if (w->kind == WEIGHT_BF16)
+        d->kern.mul_fb(&m);
+    else
+        d->kern.mul_ff(&m);
+}
+
+static void add_bias(float *s, const float *bias, int rows, int64_t width)
+{
+    for (int r = 0; r < rows; r++)
+        for (int64_t j = 0; j < width; j++)
+            s[r * GROUP_WIDTH + j] += bias[j];
+}
+
+static void store(const struct product *p, const float *s, int64_t row, int rows, int64_t col, int64_t width)
+{
+    for (int r = 0; r < rows; r++) {
+        float *y = (float *)p->y + (row + r) * p->y_stride + col;
+
+        if (p->out == PRODUCT_ADD)
+            for (int64_t j = 0; j < width; j++)
+                y[j] += s[r * GROUP_WIDTH + j];
+        else
+            memcpy(y, s + r * GROUP_WIDTH, (size_t)width * sizeof *y);
+    }
+}
+
+static void store_bf16(const struct device *d, const struct product *p, const float *s, int64_t row, int rows, int64_t col,
+                       int n_panel)
+{
+    for (int r = 0; r < rows; r++)
+        d->kern.round_bf16((uint16_t *)p->y + (row + r) * p->y_stride + col, s + r * GROUP_WIDTH, n_panel * PANEL);
+}
+
+static void chunk(const struct device *d, const struct product *p, int64_t row, int rows, int64_t panel)
+{
+    float s[CHUNK_ROWS * GROUP_WIDTH] __attribute__((aligned(64))), u[CHUNK_ROWS * GROUP_WIDTH] __attribute__((aligned(64)));
+    int64_t col = panel * PANEL, width = MIN(GROUP_WIDTH, p->w->n_out - col);
+    int n_panel = (int)div_up(width, PANEL), filled = (rows - 1) * GROUP_WIDTH + n_panel * PANEL;
+
+    if (n_panel < MUL_PANELS)
+        memset(s, 0, sizeof s), memset(u, 0, sizeof u);
+    sums(d, p, p->w, s, row, rows, panel, n_panel);
+    if (p->w->bias)
+        add_bias(s, p->w->bias + col, rows, width);
+    if (p->out == PRODUCT_GELU)
+        d->kern.gelu(s, s, filled);
+    if (p->out == PRODUCT_SWIGLU || p->out == PRODUCT_SWIGLU_BF16) {
+        sums(d, p, p->up, u, row, rows, panel, n_panel);
+        if (p->up->bias)
+            add_bias(u, p->up->bias + col, rows, width);
+        d->kern.swiglu(s, s, u, filled);
+    }
+    if (p->out == PRODUCT_SWIGLU_BF16)
+        store_bf16(d, p, s, row, rows, col, n_panel);
+    else
+        store(p, s, row, rows, col, width);
+}
+
+/* ---- many products ----------------------------------------------------------------------------------------------------------- */
+struct products {
+    const struct device *d;
+    const struct product *p;
+    int n;
+};
+
+/* The product that item i belongs to: the last with first_item <= i. */
+static const struct product *product_of(const struct products *all, int64_t i)
+{
+    int lo = 0, hi = all->n - 1;
+
+    while (lo < hi) {
+        int mid = (lo + hi + 1) / 2;
+
+        if (all->p[mid].first_item <= i)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    return &all->p[lo];
+}
+
+static void products_item(void *ctx, int64_t i, int worker)
+{
+    const struct products *all = ctx;
+    const struct product *p = product_of(all, i);
+    int64_t block = (i - p->first_item) / p->n_group, group = (i - p->first_item) % p->n_group;
+    int64_t per_block = round_up(div_up(p->rows, p->n_block), CHUNK_ROWS);
+    int64_t end = MIN((block + 1) * per_block, p->rows);
+
+    for (int64_t row = block * per_block; row < end; row += CHUNK_ROWS)
+        chunk(all->d, p, row, (int)MIN(CHUNK_ROWS, end - row), group * MUL_PANELS);
+}
+
+void cpu_products(struct device *d, struct product *p, int n)
+{
+    struct products all = {d, p, n};
+    int64_t items = 0;
+
+    for (int i = 0; i < n; i++) {
+        p[i].first_item = items;
+        p[i].n_group = div_up(p[i].w->n_out, GROUP_WIDTH);
+        p[i].n_block = div_up(p[i].rows, BLOCK_ROWS);
+        items += p[i].n_group * p[i].n_block;
+    }
+    pool_run(d->pool, products_item, &all, items);
+}
+
+/* ---- slots -------------------------------------------------------------------------------------------------------------------- */
+int cpu_linear(struct device *d, tensor y, tensor x, const struct weight *w, enum linear_mode mode)
+{
+    static const enum product_out out[] = {PRODUCT_SET, PRODUCT_GELU, PRODUCT_ADD};
+    struct product p = {.y = y.data, .y_stride = w->n_out, .rows = x.n[0], .w = w, .out = out[mode]};
+
+    TRY(cpu_input(d, WORK_INPUT, x, w, &p.x, &p.x_stride));
+    cpu_products(d, &p, 1);
+    return 0;
+}
+
+int cpu_linear_swiglu(struct device *d, tensor y, tensor x, const struct weight *gate, const struct weight *up)
+{
+    struct product p = {
+        .y = y.data, .y_stride = gate->n_out, .rows = x.n[0], .w = gate, .up = up, .out = PRODUCT_SWIGLU};
+
+    if (gate->kind != up->kind)
+        return err(RECTO_EMODEL, "the gate and up matrices of a layer must have one dtype; convert the model");
+    TRY(cpu_input(d, WORK_INPUT, x, gate, &p.x, &p.x_stride));
+    cpu_products(d, &p, 1);
+    return 0;
+}
