@@ -1,0 +1,121 @@
+#include "decoder/decoder.h"
+
+#include "base/mem.h"
+#include "decoder/moe.h"
+#include "tensor/rope.h"
+
+#include <stdlib.h>
+
+/* ---- load ------------------------------------------------------------------------------------------------------------ */
+
+static void load_block(struct decoder *d, struct loader *ld, int i)
+{
+    struct decoder_block *b = &d->block[i];
+    const struct decoder_config *c = d->cfg;
+    int q = c->heads * c->head_dim, kv = c->kv_heads * c->head_dim;
+    char n[WEIGHT_NAME_MAX];
+
+#define BLOCK(what) weight_name(n, "model.layers.%d." what, i)
+    b->attn_norm = load_vec(ld, c->hidden, BLOCK("input_layernorm.weight"));
+    load_linear(ld, &b->wq, q, c->hidden, false, BLOCK("self_attn.q_proj"));
+    load_linear(ld, &b->wk, kv, c->hidden, false, BLOCK("self_attn.k_proj"));
+    load_linear(ld, &b->wv, kv, c->hidden, false, BLOCK("self_attn.v_proj"));
+    load_linear(ld, &b->wo, c->hidden, q, false, BLOCK("self_attn.o_proj"));
+    b->ffn_norm = load_vec(ld, c->hidden, BLOCK("post_attention_layernorm.weight"));
+    if (i < c->first_dense) {
+        load_linear(ld, &b->gate, c->dense_inner, c->hidden, false, BLOCK("mlp.gate_proj"));
+        load_linear(ld, &b->up, c->dense_inner, c->hidden, false, BLOCK("mlp.up_proj"));
+        load_linear(ld, &b->down, c->hidden, c->dense_inner, false, BLOCK("mlp.down_proj"));
+    } else
+        moe_load(&b->moe, ld, c, i);
+#undef BLOCK
+}
+
+void decoder_load(struct decoder *d, struct loader *ld, const struct decoder_config *cfg)
+{
+    *d = (struct decoder){.cfg = cfg};
+    d->block = mem_zero((size_t)cfg->layers, sizeof *d->block);
+    d->embed = load_table(ld, cfg->vocab, cfg->hidden, "model.embed_tokens.weight");
+    d->rope = load_rope(ld, cfg->context, cfg->head_dim, cfg->theta);
+    for (int i = 0; i < cfg->layers; i++)
+        load_block(d, ld, i);
+    d->norm = load_vec(ld, cfg->hidden, "model.norm.weight");
+    load_linear(ld, &d->lm_head, cfg->vocab, cfg->hidden, false, "lm_head");
+}
+
+void decoder_reset(struct decoder *d)
+{
+    for (int i = 0; d->block && i < d->cfg->layers; i++)
+        moe_reset(&d->block[i].moe);
+    free(d->block);
+    *d = (struct decoder){0};
+}
+
+/* ---- forward --------------------------------------------------------------------------------------------------------- */
+
+/* x += FFN(h) */
+static void ffn_add(struct run *r, tensor x, tensor h, const struct decoder_block *b)
+{
+    if (b->moe.n_expert) {
+        op_moe_add(r, x, h, &b->moe);
+        return;
+    }
+    tensor m = scratch_for(r, h, &b->gate);
+    op_linear_swiglu(r, m, h, &b->gate, &b->up);
+    op_linear_add(r, x, m, &b->down);
+}
+
+/* One decoder block; x [n_tok, hidden] is updated in place.   Source: DeepseekV2DecoderLayer.forward
+ *   x += Wo Attn(RoPE(Wq h), RoPE(Wk h), Wv h)   h = RMSNorm(x)
+ *   x += FFN(RMSNorm(x))                         dense in block 0, experts after it        */
+static void decoder_block(struct run *r, const struct decoder *d, int layer, tensor x, tensor pos)
+{
+    const struct decoder_block *b = &d->block[layer];
+    size_t mark = scratch_mark(r);
+    tensor h = scratch_like(r, x), q = scratch_for(r, x, &b->wq), k = scratch_for(r, x, &b->wk);
+    tensor v = scratch_for(r, x, &b->wv), a = scratch_like(r, q);
+
+    op_rmsnorm(r, h, x, b->attn_norm, d->cfg->eps);
+    op_linear(r, q, h, &b->wq);
+    op_linear(r, k, h, &b->wk);
+    op_linear(r, v, h, &b->wv);
+    op_rope(r, q, pos, d->rope);
+    op_rope(r, k, pos, d->rope);
+    op_kv_store(r, layer, k, v);
+    op_attend(r, a, q, layer); /* reads the paged cache through r->batch */
+    op_linear_add(r, x, a, &b->wo);
+
+    op_rmsnorm(r, h, x, b->ffn_norm, d->cfg->eps);
+    ffn_add(r, x, h, b);
+    scratch_reset(r, mark);
+}
+
+void decoder_embed(struct run *r, const struct decoder *d, tensor x)
+{
+    size_t mark = scratch_mark(r);
+    tensor id = scratch_upload(r, DT_I32, r->batch->n_tok, 1, r->batch->id);
+
+    op_embed(r, x, d->embed, id);
+    scratch_reset(r, mark);
+}
+
+void decoder_forward(struct run *r, const struct decoder *d, tensor logits, tensor x)
+{
+    size_t mark = scratch_mark(r);
+    const struct batch *b = r->batch;
+    tensor pos = scratch_upload(r, DT_I32, b->n_tok, 1, b->pos);
+
+    for (int i = 0; i < d->cfg->layers; i++) {
+        decoder_block(r, d, i, x, pos);
+        tap(r, x, "decoder_layer%d", i);
+    }
+    if (b->n_out) { /* only rows that are asked for pay for the head, by far the widest matrix */
+        tensor row = scratch_upload(r, DT_I32, b->n_out, 1, b->out_row);
+        tensor last = scratch(r, DT_F32, b->n_out, d->cfg->hidden), h = scratch_like(r, last);
+
+        op_gather_rows(r, last, x, row);
+        op_rmsnorm(r, h, last, d->norm, d->cfg->eps);
+        op_linear(r, logits, h, &d->lm_head);
+    }
+    scratch_reset(r, mark);
+}

@@ -1,0 +1,179 @@
+#include "engine/runner.h"
+
+#include <stdlib.h>
+
+/* ---- open: measure, then allocate ------------------------------------------------------------------------------------ */
+
+static tensor pixels_of(tensor rows, int n_view, int side)
+{
+    return tensor_view(rows.data, DT_U8, 4, n_view, side, side, 3);
+}
+
+static void dry_encode(struct runner *rn, int n_view, enum view_size size)
+{
+    struct run *r = &rn->run;
+    const struct vision *v = &rn->model->vision;
+    int side = view_px(size);
+    tensor out = tensor_view(NULL, DT_F32, 2, (int64_t)n_view * vision_view_rows(v, size),
+                             rn->model->cfg.decoder.hidden, 1, 1);
+
+    vision_encode(r, v, out, pixels_of(scratch(r, DT_U8, (int64_t)n_view * side, 3 * side), n_view, side), size);
+    scratch_reset(r, 0);
+}
+
+static void dry_forward(struct runner *rn, const struct runner_opts *o)
+{
+    struct run *r = &rn->run;
+    const struct decoder_config *c = &rn->model->cfg.decoder;
+    struct batch b = {.n_tok = o->max_tok, .n_out = o->max_out};
+
+    r->batch = &b;
+    tensor x = scratch(r, DT_F32, b.n_tok, c->hidden), logits = scratch(r, DT_F32, b.n_out, c->vocab);
+    decoder_embed(r, &rn->model->decoder, x);
+    decoder_forward(r, &rn->model->decoder, logits, x);
+    scratch_reset(r, 0);
+    r->batch = NULL;
+}
+
+/* Prove every shape and size the scratch, then take it. */
+static int open_scratch(struct runner *rn, const struct runner_opts *o)
+{
+    struct run *r = &rn->run;
+    void *base;
+
+    r->is_dry = true;
+    for (int v = 0; v < VIEW_SIZES; v++)
+        dry_encode(rn, rn->view_batch, v);
+    dry_forward(rn, o);
+    r->is_dry = false;
+    TRY(run_finish(r));
+    TRY(r->be->alloc(r->dev, r->scratch.peak, &base));
+    r->scratch = (struct arena){.base = base, .cap = r->scratch.peak};
+    return 0;
+}
+
+static int open_kv(struct runner *rn, const struct runner_opts *o)
+{
+    const struct decoder_config *c = &rn->model->cfg.decoder;
+    int block = o->kv_block_tok ? o->kv_block_tok : rn->model->info.kv_block_tok;
+    struct kv_shape shape = {c->layers, c->kv_heads, c->head_dim, (int)div_up(o->kv_tok, block), block};
+
+    if (block <= 0 || block % 16)
+        return err(RECTO_EUSAGE, "a KV block of %d tokens: expected a multiple of 16", block);
+    rn->kv_bytes = rn->run.be->kv_bytes(rn->run.dev, &shape);
+    TRY(rn->run.be->kv_open(rn->run.dev, &rn->run.kv, &shape));
+    kv_pool_init(&rn->pool, shape.n_block, shape.block_tok);
+    return 0;
+}
+
+int runner_open(struct runner *rn, const struct model *m, const struct runner_opts *o)
+{
+    size_t n_logit = (size_t)o->max_out * (size_t)m->cfg.decoder.vocab;
+
+    *rn = (struct runner){.model = m, .max_out = o->max_out, .view_batch = o->view_batch ? o->view_batch : MAX(m->info.view_batch, 1)};
+    rn->run = (struct run){.be = m->be, .dev = m->dev, .act = m->info.act, .tap = o->tap, .tap_ctx = o->tap_ctx};
+    TRY(open_scratch(rn, o));
+    TRY(open_kv(rn, o));
+    rn->logits = malloc(n_logit * sizeof *rn->logits);
+    if (!rn->logits)
+        return err(RECTO_ENOMEM, "no memory for the logits of %d rows", o->max_out);
+    sampler_scratch_init(&rn->sampling, m->cfg.decoder.context, m->cfg.decoder.vocab);
+    return 0;
+}
+
+void runner_close(struct runner *rn)
+{
+    if (rn->run.kv)
+        rn->run.be->kv_close(rn->run.dev, rn->run.kv);
+    if (rn->run.scratch.base)
+        rn->run.be->free(rn->run.dev, rn->run.scratch.base);
+    kv_pool_reset(&rn->pool);
+    sampler_scratch_reset(&rn->sampling);
+    free(rn->logits);
+    *rn = (struct runner){0};
+}
+
+/* ---- vision ---------------------------------------------------------------------------------------------------------- */
+
+/* Rows [from, from + n) of q's visual rows. */
+static tensor visual_rows(const struct runner *rn, const struct request *q, int from, int n)
+{
+    int hidden = rn->model->cfg.decoder.hidden;
+
+    return tensor_rows(tensor_view(q->visual, DT_F32, 2, q->n_visual, hidden, 1, 1), from, n);
+}
+
+static int take_visual(struct runner *rn, struct request *q)
+{
+    size_t bytes = (size_t)q->n_visual * (size_t)rn->model->cfg.decoder.hidden * sizeof(float);
+
+    return q->visual ? 0 : rn->run.be->alloc(rn->run.dev, bytes, &q->visual);
+}
+
+void runner_forget(struct runner *rn, struct request *q)
+{
+    if (q->visual)
+        rn->run.be->free(rn->run.dev, q->visual);
+    q->visual = NULL;
+}
+
+/* Locals first, then the global view, then the separator: q->n_encoded counts views in that order. */
+int runner_encode(struct runner *rn, struct request *q)
+{
+    struct run *r = &rn->run;
+    const struct vision *v = &rn->model->vision;
+    bool is_tile = q->n_encoded < q->n_tile;
+    enum view_size size = is_tile ? TILE_VIEW : GLOBAL_VIEW;
+    int side = view_px(size), n = is_tile ? MIN(rn->view_batch, q->n_tile - q->n_encoded) : 1;
+    int row = q->n_encoded * vision_view_rows(v, TILE_VIEW);
+    const unsigned char *from = is_tile ? q->tile + (size_t)q->n_encoded * 3 * side * side : q->global;
+
+    TRY(take_visual(rn, q));
+    r->tap_suffix = is_tile ? "_tiles" : "_global";
+    tensor pixels = scratch_upload(r, DT_U8, (int64_t)n * side, 3 * side, from);
+    vision_encode(r, v, visual_rows(rn, q, row, n * vision_view_rows(v, size)), pixels_of(pixels, n, side), size);
+    if (!is_tile)
+        op_copy(r, visual_rows(rn, q, q->n_visual - 1, 1), v->separator);
+    scratch_reset(r, 0);
+    r->tap_suffix = NULL;
+    TRY(run_finish(r));
+    q->n_encoded += n;
+    return 0;
+}
+
+/* ---- decoder --------------------------------------------------------------------------------------------------------- */
+
+int runner_forward(struct runner *rn, const struct batch_builder *bb)
+{
+    struct run *r = &rn->run;
+    const struct decoder *d = &rn->model->decoder;
+    const struct batch *b = &bb->b;
+
+    r->batch = b;
+    tensor x = scratch(r, DT_F32, b->n_tok, d->cfg->hidden), logits = scratch(r, DT_F32, b->n_out, d->cfg->vocab);
+    decoder_embed(r, d, x);
+    for (int i = 0; i < bb->n_visual; i++) {
+        const struct batch_visual *v = &bb->visual[i];
+
+        op_copy(r, tensor_rows(x, v->row, v->n), visual_rows(rn, v->q, v->from, v->n));
+    }
+    decoder_forward(r, d, logits, x);
+    scratch_reset(r, 0);
+    r->batch = NULL;
+    TRY(run_finish(r));
+    return r->be->download(r->dev, rn->logits, logits.data, (size_t)tensor_count(logits) * sizeof(float));
+}
+
+int runner_step(struct runner *rn, const struct batch_builder *bb, struct pick *next)
+{
+    int vocab = rn->model->cfg.decoder.vocab;
+
+    TRY(runner_forward(rn, bb));
+    for (int i = 0; i < bb->b.n_out; i++) {
+        const struct request *q = bb->out[i];
+
+        next[i] = sampler_next(&q->sampler, rn->logits + (size_t)i * (size_t)vocab, vocab, q->id, q->n_id, q->n_prompt,
+                               &rn->sampling);
+    }
+    return 0;
+}

@@ -1,0 +1,246 @@
+/* The public API over the rooms: open a model, take pages in, give events out. A page's own way is walk.c. */
+#include "recto.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/pool.h"
+#include "settings.h"
+#include "walk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- open and close -------------------------------------------------------------------------------------------------- */
+
+static int open_tokenizer(struct recto *r)
+{
+    char *path = file_join(r->model_dir, "tokenizer.json");
+    const struct tokenizer *t = &r->tokenizer;
+    int rc;
+
+    if (!file_exists(path))
+        rc = err(RECTO_EMODEL, "model: tokenizer.json is missing in %s: copy it from where the weights came", r->model_dir);
+    else
+        rc = tokenizer_open(&r->tokenizer, path);
+    free(path);
+    if (rc < 0)
+        return rc;
+    if (tokenizer_n_vocab(t) > r->engine.model.cfg.decoder.vocab)
+        return err(RECTO_EMODEL, "model: tokenizer.json has ids up to %d, the model only %d: these files do not belong together",
+                   tokenizer_n_vocab(t) - 1, r->engine.model.cfg.decoder.vocab);
+    r->marker = (struct parse_markers){
+        .ref_open = tokenizer_id(t, STR("<|ref|>")),
+        .ref_close = tokenizer_id(t, STR("<|/ref|>")),
+        .det_open = tokenizer_id(t, STR("<|det|>")),
+        .det_close = tokenizer_id(t, STR("<|/det|>")),
+        .eos = r->engine.model.cfg.decoder.eos,
+    };
+    r->exempt[0] = tokenizer_id(t, STR("<td>"));
+    r->exempt[1] = tokenizer_id(t, STR("</td>"));
+    r->image_id = r->engine.model.cfg.image_token_id;
+    return 0;
+}
+
+static void *worker_main(void *arg)
+{
+    struct recto *r = arg;
+    struct page_source *source = NULL;
+    struct job *j;
+    int rc = page_source_open(&source, &r->set);
+
+    while ((j = queue_get(&r->pages, -1))) {
+        if (rc < 0) { /* without a decoder every page fails, with the reason */
+            page_source_close(source);
+            rc = page_source_open(&source, &r->set);
+        }
+        if (rc < 0)
+            job_fail(j, rc);
+        else
+            job_run(j, source);
+    }
+    page_source_close(source);
+    return NULL;
+}
+
+static int start_workers(struct recto *r)
+{
+    int n = r->set.page_workers ? r->set.page_workers : pool_usable_cores() > 2 ? 2 : 1;
+
+    queue_open(&r->pages, r->set.max_waiting);
+    for (; r->n_worker < MIN(n, PAGE_WORKERS_MAX); r->n_worker++)
+        if (pthread_create(&r->worker[r->n_worker], NULL, worker_main, r) != 0)
+            return err(RECTO_EINTERNAL, "internal: no thread for decoding pages");
+    return 0;
+}
+
+int recto_open(struct recto **out, const struct recto_settings *s)
+{
+    struct recto *r = mem_zero(1, sizeof *r);
+    int rc;
+
+    *out = NULL;
+    pthread_mutex_init(&r->lock, NULL);
+    event_list_init(&r->events);
+    settings_copy(&r->set, s);
+    log_set(r->set.log, r->set.log_ctx, r->set.log_least);
+    TRY_OUT(settings_check(&r->set));
+    TRY_OUT(settings_model_dir(&r->set, &r->model_dir, &r->is_default_model));
+    struct device_opts dev = settings_device(&r->set);
+    struct engine_opts eng = {
+        .max_running = r->set.max_running,
+        .chunk_tok = r->set.chunk_tok,
+        .max_waiting = r->set.max_running, /* prepared pages are large: few wait, the rest as files */
+        .kv_block_tok = r->set.kv_block_tok,
+        .kv_tok = r->set.kv_tok,
+    };
+    TRY_OUT(engine_open(&r->engine, r->model_dir, r->set.device, &dev, &eng));
+    TRY_OUT(open_tokenizer(r));
+    TRY_OUT(start_workers(r));
+    *out = r;
+    return 0;
+out:
+    recto_close(r);
+    return rc;
+}
+
+/* Workers stop first, so that nothing more reaches the engine; what waits ends as cancelled. */
+void recto_close(struct recto *r)
+{
+    struct job *j;
+
+    if (!r)
+        return;
+    pthread_mutex_lock(&r->lock);
+    for (j = r->live; j; j = j->next)
+        atomic_store(&j->req.is_cancelled, true);
+    pthread_mutex_unlock(&r->lock);
+    if (r->pages.item)
+        queue_stop(&r->pages);
+    for (int i = 0; i < r->n_worker; i++)
+        pthread_join(r->worker[i], NULL);
+    engine_close(&r->engine);
+    queue_close(&r->pages);
+    tokenizer_close(&r->tokenizer);
+    event_list_reset(&r->events);
+    pthread_mutex_destroy(&r->lock);
+    free(r->model_dir);
+    settings_reset(&r->set);
+    free(r);
+}
+
+/* ---- pages in -------------------------------------------------------------------------------------------------------- */
+
+static int check_options(const struct recto_input *in, const struct recto_options *o)
+{
+    if (!in->path && !in->data)
+        return err(RECTO_EUSAGE, "no input: neither a path nor bytes");
+    if (o->max_tokens < 0)
+        return err(RECTO_EUSAGE, "max_tokens is %d, expected 1 or more, or 0 for as many as fit", o->max_tokens);
+    if (!(o->temperature >= 0 && o->temperature <= 100))
+        return err(RECTO_EUSAGE, "temperature is %g, expected 0 (greedy) to 100", o->temperature);
+    if (!(o->top_p > 0 && o->top_p <= 1))
+        return err(RECTO_EUSAGE, "top_p is %g, expected above 0, at most 1", o->top_p);
+    if (o->guard_n > 0 && (o->guard_w == 0 || o->guard_w < SAMPLER_WHOLE))
+        return err(RECTO_EUSAGE, "the guard's window is %d, expected 1 or more, or -1 for all", o->guard_w);
+    return 0;
+}
+
+static char *dup_or_null(const char *s)
+{
+    return s ? mem_strdup(s) : NULL;
+}
+
+static struct job *job_new(struct recto *r, const struct recto_input *in, const struct recto_options *o)
+{
+    struct job *j = mem_zero(1, sizeof *j);
+
+    j->recto = r;
+    j->start_ns = clock_ns();
+    j->name = mem_strdup(in->name ? in->name : in->path ? in->path : "bytes");
+    j->path = dup_or_null(in->path);
+    if (!in->path) {
+        j->data = mem_alloc(in->len);
+        memcpy(j->data, in->data, in->len);
+        j->len = in->len;
+    }
+    j->opt = *o;
+    j->opt.phrase = dup_or_null(o->phrase);
+    j->opt.prompt = dup_or_null(o->prompt);
+    j->page = mem_zero(1, sizeof *j->page);
+    j->page->number = 1;
+    pthread_mutex_lock(&r->lock);
+    j->id = ++r->last_id;
+    j->next = r->live;
+    if (r->live)
+        r->live->prev = j;
+    r->live = j;
+    pthread_mutex_unlock(&r->lock);
+    return j;
+}
+
+int recto_submit(struct recto *r, const struct recto_input *in, const struct recto_options *o, uint64_t *request)
+{
+    struct job *j;
+    int rc;
+
+    TRY(check_options(in, o));
+    j = job_new(r, in, o);
+    *request = j->id;
+    rc = queue_put(&r->pages, j);
+    if (rc < 0)
+        job_free(j);
+    return rc;
+}
+
+void recto_cancel(struct recto *r, uint64_t request)
+{
+    pthread_mutex_lock(&r->lock);
+    for (struct job *j = r->live; j; j = j->next)
+        if (j->id == request)
+            atomic_store(&j->req.is_cancelled, true);
+    pthread_mutex_unlock(&r->lock);
+}
+
+int recto_poll(struct recto *r, struct recto_event *ev, int wait_ms)
+{
+    return event_pop(&r->events, ev, wait_ms);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------------------------------- */
+
+void recto_get_info(const struct recto *r, struct recto_info *info)
+{
+    const struct engine *e = &r->engine;
+    const char *slash = strrchr(r->model_dir, '/');
+
+    *info = (struct recto_info){
+        .is_default_model = r->is_default_model,
+        .crop_mode = e->model.cfg.crop_mode,
+        .threads = e->model.info.threads,
+        .n_param = e->model.weights.n_param,
+        .weight_bytes = e->model.weights.bytes,
+        .kv_tok = (int64_t)e->runner.pool.n_block * e->runner.pool.block_tok,
+        .kv_bytes = e->runner.kv_bytes,
+        .scratch_bytes = (int64_t)e->runner.run.scratch.cap,
+        .load_ms = e->model.load_ms,
+        .guard_n = e->model.cfg.guard_n,
+        .guard_w = e->model.cfg.guard_w,
+        .context = e->model.cfg.decoder.context,
+    };
+    snprintf(info->model_dir, sizeof info->model_dir, "%s", r->model_dir);
+    snprintf(info->model_name, sizeof info->model_name, "%s", slash ? slash + 1 : r->model_dir);
+    snprintf(info->backend, sizeof info->backend, "%s", e->model.be->name);
+    snprintf(info->precision, sizeof info->precision, "%s", e->model.info.precision);
+    snprintf(info->kernels, sizeof info->kernels, "%s", e->model.info.kernels);
+}
+
+const char *recto_last_error(void)
+{
+    return err_text();
+}
+
+void recto_free(void *p)
+{
+    free(p);
+}

@@ -1,0 +1,26 @@
+/* A page's views -> its visual rows: SAM, flow encoder, projector, and the order they are put in.
+ * Source: DeepseekOCR2Model.forward (modeling_deepseekocr2.py), build_linear.py of deepseek-ai/DeepSeek-OCR-2. */
+#ifndef RECTO_VISION_VISION_H
+#define RECTO_VISION_VISION_H
+
+#include "vision/flow.h"
+#include "vision/sam.h"
+
+struct vision {
+    struct sam sam;
+    struct flow flow;
+    struct weight projector; /* [hidden, dim], with bias */
+    tensor separator;        /* [1, hidden] */
+};
+
+void vision_load(struct vision *v, struct loader *ld, const struct model_config *cfg);
+void vision_reset(struct vision *v);
+
+/* pixels U8 [v, S, S, 3] -> out [v * n, hidden], n = rows of one such view. Tap: projector_out. */
+void vision_encode(struct run *r, const struct vision *v, tensor out, tensor pixels, enum view_size size);
+
+/* Rows of one view; rows of a page with n_tile tiles: locals, then global, then one separator. */
+int vision_view_rows(const struct vision *v, enum view_size size);
+int vision_page_rows(const struct vision *v, int n_tile);
+
+#endif
