@@ -1,0 +1,99 @@
+#include "cli.h"
+#include "progress.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct cmd cmds[] = {
+    {"read", FOR_READ, cmd_read, "IMAGE...", "turn images of pages into text",
+     "Results go to standard output in the order of the inputs, or to -o; everything else to\n"
+     "standard error. - as IMAGE reads standard input.\n\n"
+     "  recto read page.png\n"
+     "  recto read -f md,json -o texts/ scans/*.jpg\n"
+     "  recto read --task 'locate=the date' -f raw letter.png\n\n"
+     "Exit: 0 all pages ok or blank, 2 usage, 3 a page ended error, loop or length, 4 no input\n"
+     "could be read, 5 model or device, 6 output, 1 a bug, 130 or 143 after a signal.\n"},
+    {"inspect", FOR_INSPECT, cmd_inspect, "[IMAGE...]", "describe a model, or how images are cut",
+     "Without IMAGE: the model's parts, sizes and memory. With: views and token counts of each.\n"},
+    {"verify", FOR_VERIFY, cmd_verify, "[CASES_JSON]", "compare with the reference implementation",
+     "  recto verify --golden DIR [--case NAME] [--guard N/W]\n"
+     "  recto verify --preprocess CASES_JSON\n"
+     "  recto verify --tokenizer TOKENIZER_JSON CASES_JSON\n\n"
+     "Exit: 0 only if everything holds, 3 if something differs.\n"},
+};
+enum { N_CMD = sizeof cmds / sizeof *cmds };
+
+static void print_overview(FILE *out)
+{
+    fputs("recto turns pages into text with DeepSeek-OCR-2.\n\n  recto read page.png\n\n", out);
+    for (int i = 0; i < N_CMD; i++)
+        fprintf(out, "  recto %-8s %s\n", cmds[i].name, cmds[i].what);
+    fputs("  recto --version  what this build and this processor can do\n\n"
+          "recto COMMAND --help lists the options of a command. Each may also be set in the\n"
+          "environment (--max-tokens is RECTO_MAX_TOKENS) and in ~/.config/recto/recto.ini\n"
+          "(max-tokens = 500): an argument wins over the environment, the environment over the\n"
+          "file.\n",
+          out);
+}
+
+static int print_help(const struct cmd *c)
+{
+    printf("usage: recto %s [options] %s\n\n%s\n\noptions, with their defaults in parentheses:\n",
+           c->name, c->operands, c->more);
+    options_help(stdout, c->mask);
+    return EXIT_FINE;
+}
+
+static int print_version(void)
+{
+#ifdef NDEBUG
+    const char *checks = "without assertions";
+#else
+    const char *checks = "with assertions";
+#endif
+    printf("recto %s\n%s\ncompiler: %s, %s\n", RECTO_VERSION, recto_features(), __VERSION__,
+           checks);
+    return fflush(stdout) == 0 ? EXIT_FINE : EXIT_OUTPUT;
+}
+
+static enum say_level say_level_of(const struct options *o)
+{
+    if (opt_flag(o, OPT_QUIET))
+        return SAY_ERROR;
+    return opt_flag(o, OPT_VERBOSE) ? SAY_DEBUG : SAY_INFO;
+}
+
+static int run(const struct cmd *c, int argc, char **argv)
+{
+    struct options o;
+    int rc;
+
+    if (options_parse(&o, c->name, c->mask, argc, argv) < 0) {
+        say(SAY_ERROR, "%s", o.error);
+        rc = EXIT_USAGE;
+    } else if (o.wants_help) {
+        rc = print_help(c);
+    } else {
+        say_init(say_level_of(&o));
+        rc = c->run(&o);
+    }
+    options_reset(&o);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "--help";
+
+    for (int i = 0; i < N_CMD; i++)
+        if (strcmp(word, cmds[i].name) == 0)
+            return run(&cmds[i], argc - 2, argv + 2);
+    if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0)
+        return print_version();
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+        print_overview(argc > 1 ? stdout : stderr);
+        return argc > 1 ? EXIT_FINE : EXIT_USAGE;
+    }
+    say(SAY_ERROR, "there is no command '%s'; recto --help lists them", word);
+    return EXIT_USAGE;
+}

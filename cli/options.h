@@ -1,0 +1,119 @@
+/* Every option of the program, once: its flag, its environment variable, its line in the
+ * configuration file, its help.
+ *
+ *   --max-tokens 500     RECTO_MAX_TOKENS=500     max-tokens = 500
+ *
+ * An argument wins over the environment, the environment over the file.  Values are checked
+ * against their type and range wherever they come from, and a complaint names the place.  The
+ * file is INI: keys before any section hold for all commands, those in [read], [inspect] or
+ * [verify] for that command; it is --config FILE, RECTO_CONFIG, or
+ * $XDG_CONFIG_HOME/recto/recto.ini (~/.config/recto/recto.ini), which need not exist. */
+#ifndef RECTO_CLI_OPTIONS_H
+#define RECTO_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum option {
+    OPT_OUT,
+    OPT_FORMAT,
+    OPT_TASK,
+    OPT_PROMPT,
+    OPT_MAX_TOKENS,
+    OPT_GUARD,
+    OPT_TEMPERATURE,
+    OPT_TOP_P,
+    OPT_SEED,
+    OPT_STREAM,
+    OPT_FORCE,
+    OPT_STRICT,
+    OPT_GOLDEN,
+    OPT_CASE,
+    OPT_PREPROCESS,
+    OPT_TOKENIZER,
+    OPT_MODEL,
+    OPT_DEVICE,
+    OPT_THREADS,
+    OPT_PRECISION,
+    OPT_WEIGHTS,
+    OPT_ROUTER,
+    OPT_CACHE,
+    OPT_KERNELS,
+    OPT_BATCH,
+    OPT_CHUNK,
+    OPT_KV_TOKENS,
+    OPT_JOBS,
+    OPT_HELPER,
+    OPT_SANDBOX,
+    OPT_MAX_PIXELS,
+    OPT_PROGRESS,
+    OPT_QUIET,
+    OPT_VERBOSE,
+    OPT_CONFIG,
+    N_OPT,
+};
+
+enum { FOR_READ = 1, FOR_INSPECT = 2, FOR_VERIFY = 4, FOR_ALL = 7 };
+
+enum option_type {
+    TYPE_FLAG,   /* yes or no; as an argument alone it means yes */
+    TYPE_INT,    /* min..max */
+    TYPE_REAL,   /* min..max */
+    TYPE_CHOICE, /* one of `values`, parted by | */
+    TYPE_TEXT,   /* `values` says what, in the help */
+};
+
+struct option_def {
+    const char *name; /* without dashes */
+    char letter;      /* 0: none */
+    enum option_type type;
+    unsigned mask; /* FOR_...: the commands that know it */
+    const char *values;
+    double min, max;
+    const char *help; /* with the default in it */
+};
+extern const struct option_def option_table[N_OPT];
+
+enum option_source { SOURCE_NONE, SOURCE_ARGUMENT, SOURCE_ENVIRONMENT, SOURCE_FILE };
+
+struct options {
+    unsigned mask;            /* the command's */
+    const char *command;      /* its name */
+    const char *value[N_OPT]; /* NULL: not given */
+    enum option_source source[N_OPT];
+    char *owned[N_OPT]; /* those from the file */
+    char config[1024];  /* the file read, "" if none */
+    const char **input; /* operands, in order */
+    int n_input;
+    bool wants_help;
+    char error[512]; /* why options_parse failed, one sentence */
+};
+
+/* Read arguments (argv[0] is the first after the command's name), environment and file.  0, or
+ * -1 with o->error set. o points into argv and the environment.  options_reset takes o back
+ * after either. */
+int options_parse(struct options *o, const char *command, unsigned mask, int argc, char **argv);
+void options_reset(struct options *o);
+
+bool opt_given(const struct options *o, enum option k);
+/* The value as text, or NULL if it was not given; likewise with a fallback for the typed ones. */
+const char *opt_text(const struct options *o, enum option k);
+bool opt_flag(const struct options *o, enum option k);
+long long opt_int(const struct options *o, enum option k, long long fallback);
+double opt_real(const struct options *o, enum option k, double fallback);
+/* "--guard", "RECTO_GUARD" or "guard in FILE": where the value came from, for messages. In a
+ * static buffer. */
+const char *opt_origin(const struct options *o, enum option k);
+
+/* The table's rows for a command, as help. */
+void options_help(FILE *out, unsigned mask);
+
+/* Used by options.c and config.c only: set k from a place if it has no value yet, or from a
+ * later argument; -1 with o->error. */
+int options_set(struct options *o, enum option k, const char *value, enum option_source source);
+int options_find(const char *name, size_t n); /* index or -1 */
+int options_fail(struct options *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Fill what is still unset from the configuration file. */
+int config_read(struct options *o);
+
+#endif

@@ -1,0 +1,180 @@
+#include "progress.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { REDRAW_MS = 100, PLAIN_MS = 10000 };
+
+/* stderr is one per process, and so is this. */
+static struct {
+    pthread_mutex_t lock;
+    enum say_level most;
+    enum progress_mode mode;
+    bool is_drawn; /* a progress line stands on the terminal */
+    int total_docs;
+    int64_t start_ms, drawn_ms;
+} term = {.lock = PTHREAD_MUTEX_INITIALIZER, .most = SAY_INFO};
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Replace what a terminal would obey: C0, DEL and, in UTF-8, C1. */
+static void defuse(char *s)
+{
+    for (unsigned char *p = (unsigned char *)s; *p; p++) {
+        if (*p < 0x20 || *p == 0x7f)
+            *p = '?';
+        if (p[0] == 0xC2 && p[1] >= 0x80 && p[1] < 0xA0)
+            p[0] = p[1] = '?';
+    }
+}
+
+static void erase_line(void)
+{
+    if (term.is_drawn)
+        fputs("\r\033[K", stderr);
+    term.is_drawn = false;
+}
+
+void say_init(enum say_level most)
+{
+    term.most = most;
+}
+
+bool say_prints(enum say_level level)
+{
+    return level <= term.most;
+}
+
+void say(enum say_level level, const char *fmt, ...)
+{
+    char line[2048];
+    va_list args;
+
+    if (!say_prints(level))
+        return;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    defuse(line);
+    pthread_mutex_lock(&term.lock);
+    erase_line();
+    fprintf(stderr, "recto: %s\n", line);
+    fflush(stderr);
+    pthread_mutex_unlock(&term.lock);
+}
+
+void say_log(void *ctx, enum recto_log_level level, const char *line)
+{
+    static const enum say_level as[] = {[RECTO_LOG_DEBUG] = SAY_DEBUG,
+                                        [RECTO_LOG_INFO] = SAY_DEBUG,
+                                        [RECTO_LOG_WARN] = SAY_WARN,
+                                        [RECTO_LOG_ERROR] = SAY_ERROR};
+    say(as[level], "%s", line);
+}
+
+enum progress_mode progress_mode_of(const char *name)
+{
+    if (!say_prints(SAY_INFO) || (name && strcmp(name, "none") == 0))
+        return PROGRESS_NONE;
+    if (name && strcmp(name, "plain") == 0)
+        return PROGRESS_PLAIN;
+    return isatty(STDERR_FILENO) ? PROGRESS_LINE : PROGRESS_PLAIN;
+}
+
+void progress_start(enum progress_mode mode, int total_docs)
+{
+    term.mode = mode;
+    term.total_docs = total_docs;
+    term.start_ms = now_ms();
+    term.drawn_ms = mode == PROGRESS_PLAIN ? term.start_ms
+                                           : 0; /* plain: first line after ten seconds */
+}
+
+double progress_seconds(void)
+{
+    return (double)(now_ms() - term.start_ms) / 1000;
+}
+
+/* Cut s to the width of the terminal, at the start of a character: a wrapped line could not be
+ * redrawn. */
+static void fit(char *s)
+{
+    struct winsize w;
+    size_t n = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 1 ? w.ws_col - 1u : 79;
+
+    if (strlen(s) <= n)
+        return;
+    while (n > 0 && ((unsigned char)s[n] & 0xC0) == 0x80)
+        n--;
+    s[n] = 0;
+}
+
+/* [ 3/12 pages | 1 failed | 2.1 p/s | eta 0:04 ] page03.png */
+static void draw_line(int done_docs, int n_failed, double rate, double eta, const char *current)
+{
+    char line[512], failed[32] = "", when[32] = "";
+
+    if (n_failed > 0)
+        snprintf(failed, sizeof failed, " | %d failed", n_failed);
+    if (eta >= 0)
+        snprintf(when, sizeof when, " | eta %d:%02d", (int)eta / 60, (int)eta % 60);
+    snprintf(line, sizeof line, "[ %d/%d pages%s | %.1f p/s%s ] %s", done_docs, term.total_docs,
+             failed, rate, when, current);
+    defuse(line);
+    fit(line);
+    fprintf(stderr, "\r%s\033[K", line);
+    term.is_drawn = true;
+}
+
+void progress_show(int done_docs, int done_pages, int n_failed, const char *current)
+{
+    int64_t now = now_ms();
+
+    if (term.mode == PROGRESS_NONE ||
+        now - term.drawn_ms < (term.mode == PROGRESS_LINE ? REDRAW_MS : PLAIN_MS))
+        return;
+    term.drawn_ms = now;
+
+    double seconds = (double)(now - term.start_ms) / 1000;
+    double rate = seconds > 0 ? done_pages / seconds : 0;
+    double eta = done_docs > 0 ? seconds / done_docs * (term.total_docs - done_docs) : -1;
+    if (term.mode == PROGRESS_PLAIN) {
+        say(SAY_INFO, "time=%.0f done=%d total=%d rate=%.1f failed=%d", seconds, done_docs,
+            term.total_docs, rate, n_failed);
+        return;
+    }
+    pthread_mutex_lock(&term.lock);
+    draw_line(done_docs, n_failed, rate, eta, current);
+    fflush(stderr);
+    pthread_mutex_unlock(&term.lock);
+}
+
+void progress_document(const char *name, const char *status)
+{
+    if (term.mode == PROGRESS_PLAIN && term.total_docs > 1)
+        say(SAY_INFO, "%s: %s", name, status);
+}
+
+void progress_clear(void)
+{
+    pthread_mutex_lock(&term.lock);
+    erase_line();
+    fflush(stderr);
+    pthread_mutex_unlock(&term.lock);
+}
+
+void progress_stop(void)
+{
+    progress_clear();
+    term.mode = PROGRESS_NONE;
+}

@@ -1,0 +1,141 @@
+#include "cli.h"
+#include "progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum recto_log_level log_least(void)
+{
+    return say_prints(SAY_DEBUG) ? RECTO_LOG_INFO : RECTO_LOG_WARN;
+}
+
+static const char *or_else(const char *value, const char *fallback)
+{
+    return value ? value : fallback;
+}
+
+void settings_from(const struct options *o, struct recto_settings *s)
+{
+    const char *sandbox = opt_text(o, OPT_SANDBOX);
+
+    recto_settings_init(s);
+    s->model_dir = opt_text(o, OPT_MODEL);
+    s->device = or_else(opt_text(o, OPT_DEVICE), s->device);
+    s->precision = or_else(opt_text(o, OPT_PRECISION), s->precision);
+    s->cpu_kernels = or_else(opt_text(o, OPT_KERNELS), s->cpu_kernels);
+    s->router = or_else(opt_text(o, OPT_ROUTER), s->router);
+    s->threads = (int)opt_int(o, OPT_THREADS, s->threads);
+    s->kv_tok = opt_int(o, OPT_KV_TOKENS, s->kv_tok);
+    s->max_running = (int)opt_int(o, OPT_BATCH, s->max_running);
+    s->chunk_tok = (int)opt_int(o, OPT_CHUNK, s->chunk_tok);
+    s->page_workers = (int)opt_int(o, OPT_JOBS, s->page_workers);
+    s->helper = or_else(opt_text(o, OPT_HELPER), s->helper);
+    s->sandbox_strict = sandbox ? strcmp(sandbox, "strict") == 0 : s->sandbox_strict;
+    s->max_pixels = opt_int(o, OPT_MAX_PIXELS, s->max_pixels);
+    s->log = say_log;
+    s->log_least = log_least();
+}
+
+int guard_from(const struct options *o, int *n, int *w)
+{
+    const char *text = opt_text(o, OPT_GUARD);
+    char *end;
+
+    *n = *w = 0;
+    if (!text)
+        return 0;
+    if (strcmp(text, "off") == 0) {
+        *n = -1;
+        return 0;
+    }
+    long size = strtol(text, &end, 10), window = -1;
+    bool good = end != text && size >= 1 && size <= 1000 && *end == '/';
+    if (good && strcmp(end + 1, "all") != 0) {
+        const char *from = end + 1;
+        window = strtol(from, &end, 10);
+        good = end != from && *end == 0 && window >= size && window <= 1000000;
+    }
+    if (!good) {
+        say(SAY_ERROR, "%s: '%.60s' is not N/W (N at most W, as in 20/90), N/all or off",
+            opt_origin(o, OPT_GUARD), text);
+        return EXIT_USAGE;
+    }
+    *n = (int)size;
+    *w = (int)window;
+    return 0;
+}
+
+static int task_from(const struct options *o, struct recto_options *p)
+{
+    const char *task = opt_text(o, OPT_TASK);
+
+    if (!task || recto_task_parse(task, &p->task, &p->phrase) == 0)
+        return 0;
+    say(SAY_ERROR,
+        "%s: '%.60s' is not a task; there are markdown, text, ocr, figure, describe, locate=PHRASE",
+        opt_origin(o, OPT_TASK), task);
+    return EXIT_USAGE;
+}
+
+int page_options_from(const struct options *o, struct recto_options *p)
+{
+    recto_options_init(p);
+    p->prompt = opt_text(o, OPT_PROMPT);
+    p->max_tokens = (int)opt_int(o, OPT_MAX_TOKENS, p->max_tokens);
+    p->temperature = opt_real(o, OPT_TEMPERATURE, p->temperature);
+    p->top_p = opt_real(o, OPT_TOP_P, p->top_p);
+    p->seed = (uint64_t)opt_int(o, OPT_SEED, (long long)p->seed);
+    p->stream = opt_flag(o, OPT_STREAM);
+    if (p->temperature == 0 && (opt_given(o, OPT_TOP_P) || opt_given(o, OPT_SEED))) {
+        say(SAY_ERROR, "%s has no effect without --temperature above 0",
+            opt_origin(o, opt_given(o, OPT_TOP_P) ? OPT_TOP_P : OPT_SEED));
+        return EXIT_USAGE;
+    }
+    int rc = task_from(o, p);
+    return rc ? rc : guard_from(o, &p->guard_n, &p->guard_w);
+}
+
+bool is_input_error(int code)
+{
+    static const int input[] = {RECTO_ENOTFOUND, RECTO_EREAD,     RECTO_EEMPTY,    RECTO_EKIND,
+                                RECTO_EURL,      RECTO_EPASSWORD, RECTO_EDAMAGED,  RECTO_ETRUNCATED,
+                                RECTO_ETOOLARGE, RECTO_ERENDER,   RECTO_EPAGERANGE};
+
+    for (size_t i = 0; i < sizeof input / sizeof *input; i++)
+        if (input[i] == code)
+            return true;
+    return false;
+}
+
+int exit_of_error(int code)
+{
+    switch (code) {
+    case RECTO_EUSAGE:
+        return EXIT_USAGE;
+    case RECTO_EOUTPUT:
+        return EXIT_OUTPUT;
+    case RECTO_EVERIFY:
+        return EXIT_PAGES;
+    case RECTO_EMODEL:
+    case RECTO_EDEVICE:
+    case RECTO_ENOMEM:
+        return EXIT_MODEL;
+    }
+    return is_input_error(code) || code == RECTO_EFORMAT ? EXIT_INPUT : EXIT_BUG;
+}
+
+int report_failure(int code)
+{
+    const char *sentence = recto_last_error();
+    say(SAY_ERROR, "%s (%s)", *sentence ? sentence : recto_error_text(code),
+        recto_error_name(code));
+    return exit_of_error(code);
+}
+
+void announce_default_model(void)
+{
+    say(SAY_INFO,
+        "no --model given: the small demonstration model 'mini' reads (large, clean English "
+        "print only). For real pages give --model DIR, a folder with the files of "
+        "deepseek-ai/DeepSeek-OCR-2 from huggingface.co");
+}
