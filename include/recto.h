@@ -42,7 +42,8 @@ extern "C" {
     X(ENOMEM, -20, "E_NO_MEMORY", "not enough memory")                                             \
     X(EFORMAT, -21, "E_FORMAT", "not in the expected format")                                      \
     X(ESHAPE, -22, "E_SHAPE", "sizes do not fit together")                                         \
-    X(EVERIFY, -23, "E_VERIFY", "differs from the reference")
+    X(EVERIFY, -23, "E_VERIFY", "differs from the reference")                                      \
+    X(EDEADLINE, -24, "E_DEADLINE", "not done in time")
 
 enum recto_error {
 #define X(id, value, name, what) RECTO_##id = value,
@@ -69,7 +70,9 @@ struct recto_settings {
     int kv_block_tok;        /* tokens in a KV block: 16, 32 or 64; 0: the backend's choice */
     int64_t kv_tok;          /* tokens the KV pool holds in all; 0: max_running pages of full length, within memory */
     int max_running;         /* pages decoded at once; default 8 */
+    int interactive_reserve; /* of max_running, places that only interactive pages may take; default 0 */
     int chunk_tok;           /* prompt tokens per step; default 512 */
+    int64_t image_cache_bytes; /* visual rows kept for images seen before; default 256 MB */
     int max_waiting;         /* pages accepted but not started before submit says RECTO_EAGAIN; default 64 */
     int page_workers;        /* threads that decode and resize pages; 0: 1 or 2 by cores */
     const char *helper;      /* the program recto-decode; NULL: beside the running program */
@@ -91,8 +94,15 @@ enum recto_task {
     RECTO_TASK_LOCATE,   /* Locate <|ref|>phrase<|/ref|> in the image. */
 };
 
+enum recto_class { RECTO_CLASS_INTERACTIVE, RECTO_CLASS_NORMAL, RECTO_CLASS_BATCH };
+
 struct recto_options {
     size_t size;
+    enum recto_class priority; /* default normal; places are shared 8 : 3 : 1 while all wait */
+    uint64_t caller, job;      /* places are shared fairly over callers, then over a caller's jobs */
+    int deadline_ms;           /* from now; a page not done by then ends with RECTO_EDEADLINE; 0: none */
+    bool no_loop_check;        /* do not stop a page that goes round */
+    bool ignore_eos;           /* go on to max_tokens (benchmarks) */
     enum recto_task task;
     const char *phrase;  /* what to locate; its text is never read as markers */
     const char *prompt;  /* replaces the task's prompt; markers in it count; without "<image>" one is put in front */
@@ -191,6 +201,7 @@ struct recto_page {
     char *raw;           /* the model's text, markers kept, EOS not */
     size_t n_raw;
     int32_t *id;         /* the n_token new ids */
+    float *logp;         /* log-probability of each, before the guard */
     int n_block;
     struct recto_block *block;
     int n_stray;         /* markers that belonged to nothing */
@@ -253,6 +264,18 @@ struct recto_info {
     int context;          /* positions */
 };
 void recto_get_info(const struct recto *r, struct recto_info *info);
+
+/* Counters since the engine was opened, and what is inside now. */
+struct recto_stats {
+    size_t size; /* set by the caller to sizeof(struct recto_stats) */
+    int64_t n_step, n_row, n_out, n_view;             /* steps; rows and new ids in them; views encoded */
+    int64_t n_done, n_failed, n_cancelled, n_late;    /* pages */
+    int64_t n_loop, n_intervention;                   /* pages stopped as loops; steps in which the guard forbade the best id */
+    int64_t n_preempted, n_image_hit, n_image_miss, n_shared_tok; /* cache: pages sent back, images found, tokens shared */
+    int64_t busy_ns, sched_ns;                        /* device time of steps; host time around them */
+    int n_running, n_waiting, n_block_free, n_block;
+};
+void recto_get_stats(struct recto *r, struct recto_stats *s);
 
 /* ---- documents without a model --------------------------------------------------------------------------------------- */
 struct recto_document;

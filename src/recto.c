@@ -89,6 +89,8 @@ int recto_open(struct recto **out, const struct recto_settings *s)
     struct device_opts dev = settings_device(&r->set);
     struct engine_opts eng = {
         .max_running = r->set.max_running,
+        .reserve = r->set.interactive_reserve,
+        .image_bytes = (size_t)r->set.image_cache_bytes,
         .chunk_tok = r->set.chunk_tok,
         .max_waiting = r->set.max_running, /* prepared pages are large: few wait, the rest as files */
         .kv_block_tok = r->set.kv_block_tok,
@@ -96,6 +98,7 @@ int recto_open(struct recto **out, const struct recto_settings *s)
     };
     TRY_OUT(engine_open(&r->engine, r->model_dir, r->set.device, &dev, &eng));
     TRY_OUT(open_tokenizer(r));
+    TRY_OUT(engine_start(&r->engine));
     TRY_OUT(start_workers(r));
     *out = r;
     return 0;
@@ -139,6 +142,9 @@ static int check_options(const struct recto_input *in, const struct recto_option
         return err(RECTO_EUSAGE, "max_tokens is %d, expected 1 or more, or 0 for as many as fit", o->max_tokens);
     if (!(o->temperature >= 0 && o->temperature <= 100))
         return err(RECTO_EUSAGE, "temperature is %g, expected 0 (greedy) to 100", o->temperature);
+    if (o->priority < RECTO_CLASS_INTERACTIVE || o->priority > RECTO_CLASS_BATCH || o->deadline_ms < 0)
+        return err(RECTO_EUSAGE, "priority is %d, expected 0 to 2; deadline_ms is %d, expected 0 or more", (int)o->priority,
+                   o->deadline_ms);
     if (!(o->top_p > 0 && o->top_p <= 1))
         return err(RECTO_EUSAGE, "top_p is %g, expected above 0, at most 1", o->top_p);
     if (o->guard_n > 0 && (o->guard_w == 0 || o->guard_w < SAMPLER_WHOLE))
@@ -233,6 +239,38 @@ void recto_get_info(const struct recto *r, struct recto_info *info)
     snprintf(info->backend, sizeof info->backend, "%s", e->model.be->name);
     snprintf(info->precision, sizeof info->precision, "%s", e->model.info.precision);
     snprintf(info->kernels, sizeof info->kernels, "%s", e->model.info.kernels);
+}
+
+void recto_get_stats(struct recto *r, struct recto_stats *out)
+{
+    struct engine_stats s;
+    struct recto_stats full;
+
+    engine_get_stats(&r->engine, &s);
+    full = (struct recto_stats){
+        .size = MIN(out->size, sizeof full),
+        .n_step = s.n_step,
+        .n_row = s.n_row,
+        .n_out = s.n_out,
+        .n_view = s.n_view,
+        .n_done = s.n_done,
+        .n_failed = s.n_failed,
+        .n_cancelled = s.n_cancelled,
+        .n_late = s.n_late,
+        .n_loop = s.n_loop,
+        .n_intervention = s.n_intervention,
+        .n_preempted = s.n_preempted,
+        .n_image_hit = s.n_image_hit,
+        .n_image_miss = s.n_image_miss,
+        .n_shared_tok = s.n_shared_tok,
+        .busy_ns = s.busy_ns,
+        .sched_ns = s.sched_ns,
+        .n_running = s.n_running,
+        .n_waiting = s.n_waiting,
+        .n_block_free = s.n_block_free,
+        .n_block = s.n_block,
+    };
+    memcpy(out, &full, full.size);
 }
 
 const char *recto_last_error(void)

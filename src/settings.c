@@ -17,6 +17,7 @@ void recto_settings_init(struct recto_settings *s)
         .router = "fp32",
         .max_running = 8,
         .chunk_tok = 512,
+        .image_cache_bytes = 256000000,
         .max_waiting = 64,
         .max_pixels = 64000000,
         .log_least = RECTO_LOG_INFO,
@@ -25,7 +26,7 @@ void recto_settings_init(struct recto_settings *s)
 
 void recto_options_init(struct recto_options *o)
 {
-    *o = (struct recto_options){.size = sizeof *o, .top_p = 1};
+    *o = (struct recto_options){.size = sizeof *o, .priority = RECTO_CLASS_NORMAL, .top_p = 1};
 }
 
 int recto_task_parse(const char *name, enum recto_task *task, const char **phrase)
@@ -108,6 +109,8 @@ int settings_check(const struct recto_settings *s)
     TRY(check_range("kv_block_tok", s->kv_block_tok, 0, 128));
     TRY(check_range("kv_tok", s->kv_tok, 0, INT32_MAX / 2));
     TRY(check_range("max_running", s->max_running, 1, 1024));
+    TRY(check_range("interactive_reserve", s->interactive_reserve, 0, s->max_running - 1));
+    TRY(check_range("image_cache_bytes", s->image_cache_bytes, 0, INT64_MAX));
     TRY(check_range("chunk_tok", s->chunk_tok, 1, 8192));
     TRY(check_range("max_waiting", s->max_waiting, 1, 1000000));
     TRY(check_range("page_workers", s->page_workers, 0, 16));

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "engine/prefix.h"
 #include "page/inkcheck.h"
 
 #include <math.h>
@@ -66,6 +67,8 @@ static int decode(struct job *j, struct page_source *source, struct recto_image 
     }
     if (rc == 0)
         rc = page_decode(source, j->name, bytes.p, bytes.n, im, &note);
+    if (rc == 0)
+        j->image = prefix_image_key(bytes.p, bytes.n, j->recto->engine.model.cfg.crop_mode ? "tiles" : "global");
     for (int i = 0; i < note.n_warning; i++)
         add_warning(j->page, note.warning[i]);
     page_note_reset(&note);
@@ -114,6 +117,7 @@ static int build_prompt(struct job *j)
     room = context - j->prompt.n;
     j->req.max_new = j->opt.max_tokens ? MIN(j->opt.max_tokens, room) : room;
     j->prompt.id = mem_grow(j->prompt.id, (size_t)(j->prompt.n + j->req.max_new), sizeof *j->prompt.id);
+    j->logp = mem_alloc((size_t)j->req.max_new * sizeof *j->logp);
     j->page->n_prompt = j->prompt.n;
     return 0;
 }
@@ -144,15 +148,22 @@ static void take_result(struct job *j)
 {
     const struct request *q = &j->req;
     struct recto_page *p = j->page;
-    int n = request_new(q);
+    int n = q->n_new;
+    double sum = 0;
 
+    for (int i = 0; i < n; i++)
+        sum += q->logp[i];
     p->finish = q->finish;
-    p->status = q->finish == RECTO_FINISH_LENGTH ? RECTO_PAGE_LENGTH : RECTO_PAGE_OK;
+    p->status = q->finish == RECTO_FINISH_LENGTH ? RECTO_PAGE_LENGTH
+                : q->finish == RECTO_FINISH_LOOP ? RECTO_PAGE_LOOP
+                                                 : RECTO_PAGE_OK;
     p->n_token = n;
     p->n_intervention = q->n_intervention;
-    p->conf = n ? exp(q->logp_sum / n) : 0;
+    p->conf = n ? exp(sum / n) : 0;
     p->id = mem_alloc((size_t)n * sizeof *p->id);
     memcpy(p->id, q->id + q->n_prompt, (size_t)n * sizeof *p->id);
+    p->logp = j->logp;
+    j->logp = NULL;
     parse_ids(p->id, (size_t)n, tokenizer_pieces(&j->recto->tokenizer), tokenizer_n_vocab(&j->recto->tokenizer),
               &j->recto->marker, q->finish, p);
 }
@@ -184,8 +195,17 @@ static void fill_request(struct job *j)
     struct request *q = &j->req;
     int n = j->opt.guard_n ? j->opt.guard_n : c->guard_n, w = j->opt.guard_n ? j->opt.guard_w : c->guard_w;
 
+    q->s.cls = (enum sched_class)j->opt.priority;
+    q->s.caller = j->opt.caller;
+    q->s.job = j->opt.job;
     q->owner = j;
     q->id = j->prompt.id;
+    q->logp = j->logp;
+    q->image = j->image;
+    q->cell_end = r->exempt[1];
+    q->watches_loops = !j->opt.no_loop_check;
+    q->keeps_going = j->opt.ignore_eos;
+    q->deadline_ns = j->opt.deadline_ms ? j->start_ns + (int64_t)j->opt.deadline_ms * 1000000 : 0;
     q->n_prompt = j->prompt.n;
     q->image_at = j->prompt.slot;
     q->n_visual = j->prompt.n_visual;
@@ -262,6 +282,7 @@ void job_free(struct job *j)
     views_reset(&j->views);
     prompt_reset(&j->prompt);
     buf_reset(&j->text);
+    free(j->logp);
     free((char *)j->opt.phrase);
     free((char *)j->opt.prompt);
     free(j->name);

@@ -27,6 +27,8 @@ struct job {
     struct prompt prompt;
     struct detok detok;
     struct buf text; /* not yet sent (opt.stream) */
+    float *logp;
+    struct kv_key image;
     struct request req;
     int64_t start_ns;
     struct job *prev, *next; /* list of live jobs, recto.lock */

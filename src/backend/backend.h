@@ -16,6 +16,7 @@
 #define RECTO_BACKEND_BACKEND_H
 
 #include "backend/batch.h"
+#include "backend/sample.h"
 #include "tensor/tensor.h"
 
 #include <stdbool.h>
@@ -127,6 +128,14 @@ struct backend {
      * KV head h / (n_head / n_kv).  Row i of a view sees keys [0, i < n_prefix ? n_prefix : i + 1). */
     int (*attend_prefix)(struct device *d, tensor out, tensor q, tensor k, tensor val, int len, int n_prefix, int n_head,
                          int n_kv);
+
+    /* ---- choosing ---- */
+    /* next[i] from row i of logits [n, vocab] as ask[i] wants, by the rules of decoder/sampler.h.  NULL: the runner takes the
+     * logits to the host and chooses there. */
+    int (*sample)(struct device *d, tensor logits, const struct sample_ask *ask, struct pick *next);
+
+    /* ---- time ---- */
+    int64_t (*now_ns)(struct device *d); /* NULL: the machine's clock.  A simulated device has its own */
 
     /* ---- paged cache ---- */
     int (*kv_open)(struct device *d, struct kv **out, const struct kv_shape *s);

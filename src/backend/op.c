@@ -88,9 +88,20 @@ tensor scratch_upload(struct run *r, enum dtype dtype, int64_t rows, int64_t wid
 {
     tensor t = scratch(r, dtype, rows, width);
 
-    if (!is_off(r) && !r->is_dry)
-        latch(r, r->be->upload(r->dev, t.data, host, (size_t)tensor_count(t) * dtype_size(dtype)));
+    op_upload(r, t, host);
     return t;
+}
+
+void op_upload(struct run *r, tensor to, const void *host)
+{
+    if (!is_off(r) && !r->is_dry)
+        latch(r, r->be->upload(r->dev, to.data, host, (size_t)tensor_count(to) * dtype_size(to.dtype)));
+}
+
+void op_sample(struct run *r, tensor logits, const struct sample_ask *ask, struct pick *next)
+{
+    if (check(r, is_f32(logits), "sample", logits, logits))
+        latch(r, r->be->sample(r->dev, logits, ask, next));
 }
 
 /* The numbers of x on the host, as fp32, in the order of memory. */

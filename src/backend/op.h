@@ -50,6 +50,9 @@ static inline void scratch_reset(struct run *r, size_t mark)
 {
     arena_release(&r->scratch, mark);
 }
+/* Host numbers into a contiguous tensor of their size. */
+void op_upload(struct run *r, tensor to, const void *host);
+void op_sample(struct run *r, tensor logits, const struct sample_ask *ask, struct pick *next);
 /* Host numbers copied into scratch. */
 tensor scratch_upload(struct run *r, enum dtype dtype, int64_t rows, int64_t width, const void *host);
 

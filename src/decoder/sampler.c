@@ -110,10 +110,10 @@ static int32_t draw(const struct sampler *s, const float *x, int n, uint64_t ste
     return last;
 }
 
-struct pick sampler_next(const struct sampler *s, float *logits, int n_vocab, const int32_t *all, int n_all, int n_prompt,
-                         struct sampler_scratch *w)
+struct pick sampler_next(const struct sample_ask *ask, float *logits, int n_vocab, struct sampler_scratch *w)
 {
-    int n_ban = sampler_bans(&s->guard, all, n_all, n_prompt, w->ban);
+    const struct sampler *s = ask->sampler;
+    int n_ban = sampler_bans(&s->guard, ask->id, ask->n_id, ask->n_prompt, w->ban);
     int32_t free_best = arg_max(logits, n_vocab), best;
     double norm = log_sum_exp(logits, n_vocab, logits[free_best]);
     bool intervened;
@@ -127,7 +127,7 @@ struct pick sampler_next(const struct sampler *s, float *logits, int n_vocab, co
     if (logits[best] == -INFINITY)
         best = free_best;
     else if (s->temperature > 0)
-        best = draw(s, logits, n_vocab, (uint64_t)(n_all - n_prompt), w);
+        best = draw(s, logits, n_vocab, (uint64_t)(ask->n_id - ask->n_prompt), w);
     for (int i = n_ban; i-- > 0;) /* backwards: an id banned twice was saved first with its real value */
         logits[w->ban[i]] = w->saved[i];
     return (struct pick){.id = best, .logp = (float)(logits[best] - norm), .intervened = intervened};

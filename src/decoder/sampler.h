@@ -6,28 +6,7 @@
 #ifndef RECTO_DECODER_SAMPLER_H
 #define RECTO_DECODER_SAMPLER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#define SAMPLER_WHOLE (-1) /* window: the whole sequence, prompt included */
-
-struct guard {
-    int n;                 /* n-gram size; 0: off */
-    int window;            /* tokens; SAMPLER_WHOLE */
-    int32_t exempt[2];     /* ids never banned under a window, -1: none (</td>, <td>) */
-};
-
-struct sampler {
-    struct guard guard;
-    double temperature, top_p; /* temperature 0: greedy */
-    uint64_t seed;
-};
-
-struct pick {
-    int32_t id;
-    float logp;      /* log-softmax of the unmasked logits at id */
-    bool intervened; /* the unmasked arg-max was banned */
-};
+#include "backend/sample.h"
 
 /* Working memory, allocated once for the longest sequence and the vocabulary, so that a step allocates nothing. */
 struct sampler_scratch {
@@ -42,9 +21,8 @@ void sampler_scratch_reset(struct sampler_scratch *w);
  * n_all); returns how many, perhaps with repeats. */
 int sampler_bans(const struct guard *g, const int32_t *all, int n_all, int n_prompt, int32_t *out);
 
-/* Choose the next id from logits [n_vocab], which are changed at banned ids and restored before returning. all [n_all] are
- * prompt and generated ids. If every id is banned the ban is ignored. */
-struct pick sampler_next(const struct sampler *s, float *logits, int n_vocab, const int32_t *all, int n_all, int n_prompt,
-                         struct sampler_scratch *w);
+/* Choose the next id from logits [n_vocab], which are changed at banned ids and restored before returning.  If every id is
+ * banned the ban is ignored. */
+struct pick sampler_next(const struct sample_ask *ask, float *logits, int n_vocab, struct sampler_scratch *w);
 
 #endif

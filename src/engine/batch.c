@@ -61,9 +61,9 @@ static void add_visual(struct batch_builder *bb, const struct request *q, int at
 void batch_add(struct batch_builder *bb, const struct kv_pool *pool, struct request *q, int n_tok, bool wants_logits)
 {
     struct batch *b = &bb->b;
-    int row = b->n_tok, at = q->n_cached;
+    int row = b->n_tok, at = q->s.n_cached;
 
-    assert(row + n_tok <= bb->max_tok && b->n_seq < bb->max_seq && q->kv.n_block <= bb->max_block);
+    assert(row + n_tok <= bb->max_tok && b->n_seq < bb->max_seq && q->s.kv.n_block <= bb->max_block);
     add_visual(bb, q, at, n_tok, row);
     for (int i = 0; i < n_tok; i++) {
         int pos = at + i;
@@ -71,10 +71,10 @@ void batch_add(struct batch_builder *bb, const struct kv_pool *pool, struct requ
 
         bb->id[row + i] = is_visual ? -1 : q->id[pos];
         bb->pos[row + i] = pos;
-        bb->slot[row + i] = kv_slot(pool, &q->kv, pos);
+        bb->slot[row + i] = kv_slot(pool, &q->s.kv, pos);
     }
-    memcpy(bb->block + (size_t)b->n_seq * (size_t)bb->max_block, q->kv.block,
-           (size_t)q->kv.n_block * sizeof *bb->block);
+    memcpy(bb->block + (size_t)b->n_seq * (size_t)bb->max_block, q->s.kv.block,
+           (size_t)q->s.kv.n_block * sizeof *bb->block);
     bb->seq_row[b->n_seq] = row;
     bb->seq_len[b->n_seq] = at + n_tok;
     b->n_tok += n_tok;

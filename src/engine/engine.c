@@ -2,12 +2,25 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/prefix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- a request's end ------------------------------------------------------------------------------------------------- */
+
+static void count_end(struct engine *e, const struct request *q)
+{
+    struct engine_stats *s = &e->stats;
+
+    s->n_done++;
+    s->n_cancelled += q->rc == RECTO_ECANCELED;
+    s->n_late += q->rc == RECTO_EDEADLINE;
+    s->n_failed += q->rc < 0 && q->rc != RECTO_ECANCELED && q->rc != RECTO_EDEADLINE;
+    s->n_loop += q->finish == RECTO_FINISH_LOOP;
+    s->n_intervention += q->n_intervention;
+}
 
 static void finish(struct engine *e, struct request *q, int rc, enum recto_finish how)
 {
@@ -16,146 +29,286 @@ static void finish(struct engine *e, struct request *q, int rc, enum recto_finis
     q->is_done = true;
     if (rc < 0)
         snprintf(q->rc_text, sizeof q->rc_text, "%s", rc == RECTO_ECANCELED ? "cancelled" : err_text());
-    q->done_ns = clock_ns();
-    kv_release(&e->runner.pool, &q->kv);
-    kv_seq_reset(&q->kv);
-    runner_forget(&e->runner, q);
+    q->done_ns = runner_now_ns(&e->runner);
+    sched_drop(&e->sched, &q->s);
+    if (q->seen)
+        image_put(&e->images, q->seen);
+    else
+        runner_forget(&e->runner, q->visual);
+    q->visual = NULL;
+    free(q->key);
+    q->key = NULL;
+    count_end(e, q);
 }
 
-/* Done requests leave the running array, which keeps its order of age, and go home. */
+/* Done requests go home. */
 static void publish(struct engine *e)
 {
-    int kept = 0;
+    for (int i = e->n_live - 1; i >= 0; i--) {
+        struct request *q = e->live[i];
 
-    for (int i = 0; i < e->n_running; i++) {
-        struct request *q = e->running[i];
-
-        if (q->is_done)
-            q->on_done(q);
-        else
-            e->running[kept++] = q;
+        if (!q->is_done)
+            continue;
+        e->live[i] = e->live[--e->n_live];
+        q->on_done(q);
     }
-    e->n_running = kept;
+    pthread_mutex_lock(&e->stats_lock);
+    e->stats_out = e->stats;
+    e->stats_out.n_preempted = e->sched.n_preempted;
+    e->stats_out.n_image_hit = e->images.n_hit;
+    e->stats_out.n_image_miss = e->images.n_miss;
+    e->stats_out.n_shared_tok = e->runner.pool.n_shared_tok;
+    e->stats_out.n_running = e->sched.n_running;
+    e->stats_out.n_waiting = waiting_count(&e->sched.waiting);
+    e->stats_out.n_block = e->runner.pool.n_block;
+    e->stats_out.n_block_free = e->runner.pool.n_free;
+    pthread_mutex_unlock(&e->stats_lock);
 }
 
-static void refuse(struct engine *e, struct request *q, int rc)
+void engine_get_stats(struct engine *e, struct engine_stats *s)
 {
-    finish(e, q, rc, RECTO_FINISH_NONE);
-    q->on_done(q);
+    pthread_mutex_lock(&e->stats_lock);
+    *s = e->stats_out;
+    pthread_mutex_unlock(&e->stats_lock);
 }
 
-/* ---- admission ------------------------------------------------------------------------------------------------------- */
+/* ---- in -------------------------------------------------------------------------------------------------------------- */
 
-/* A page reserves for its longest outcome, so it can never run out of blocks half way. */
-static bool admit_one(struct engine *e, struct request *q)
+static void fill_page(struct engine *e, struct request *q)
 {
-    int n_tok = q->n_prompt + q->max_new;
+    struct sched_page *p = &q->s;
 
-    if (atomic_load(&q->is_cancelled)) {
-        refuse(e, q, RECTO_ECANCELED);
-        return true;
-    }
-    if (div_up(n_tok, e->runner.pool.block_tok) > e->runner.pool.n_block) {
-        refuse(e, q,
-               err(RECTO_EDEVICE, "device: the page may need %d tokens of KV cache, the pool has %d (--max-tokens or --kv-tokens)",
-                   n_tok, e->runner.pool.n_block * e->runner.pool.block_tok));
-        return true;
-    }
-    if (kv_reserve(&e->runner.pool, &q->kv, n_tok) < 0)
-        return false;
-    q->n_id = q->n_prompt;
-    q->admitted_ns = clock_ns();
-    e->running[e->n_running++] = q;
-    return true;
+    p->n_prompt = q->n_prompt;
+    p->max_tok = q->n_prompt + q->max_new;
+    p->n_tile = q->n_tile;
+    p->image_end = q->image_at + q->n_visual;
+    p->key = q->key;
+    p->n_key = q->key ? q->n_prompt / e->runner.pool.block_tok : 0;
+    loop_init(&q->loop);
 }
 
-static void admit(struct engine *e, int wait_ms)
+void engine_add(struct engine *e, struct request *q)
 {
-    while (e->n_running < e->max_running) {
-        struct request *q = e->waiting ? e->waiting : queue_get(&e->inbox, e->n_running ? 0 : wait_ms);
+    struct kv_pool *pool = &e->runner.pool;
 
-        e->waiting = NULL;
+    q->key = prefix_keys(q->id, q->n_prompt, pool->block_tok, q->image);
+    fill_page(e, q);
+    if (waiting_count(&e->sched.waiting) == 0)
+        e->waiting_since_ns = runner_now_ns(&e->runner);
+    e->live[e->n_live++] = q;
+    if (sched_add(&e->sched, &q->s) < 0) {
+        int rc = err(RECTO_EDEVICE,
+                     "device: the page may need %d tokens of KV cache, the pool has %d (--max-tokens or --kv-tokens)",
+                     q->s.max_tok, pool->n_block * pool->block_tok);
+
+        finish(e, q, rc, RECTO_FINISH_NONE);
+        return;
+    }
+    q->seen = image_get(&e->images, q->image);
+    if (q->seen) {
+        q->visual = q->seen->rows;
+        q->s.n_encoded = q->n_tile + 1;
+    }
+}
+
+static void take_inbox(struct engine *e, int wait_ms)
+{
+    while (e->n_live < e->max_live) {
+        struct request *q = queue_get(&e->inbox, e->n_live ? 0 : wait_ms);
+
         if (!q)
             return;
-        if (!admit_one(e, q)) {
-            e->waiting = q;
-            return;
+        engine_add(e, q);
+    }
+}
+
+/* Cancelled pages, and those whose time is over, leave wherever they are. */
+static void drop_unwanted(struct engine *e)
+{
+    int64_t now = runner_now_ns(&e->runner);
+
+    for (int i = 0; i < e->n_live; i++) {
+        struct request *q = e->live[i];
+
+        if (q->is_done)
+            continue;
+        if (atomic_load_explicit(&q->is_cancelled, memory_order_relaxed))
+            finish(e, q, RECTO_ECANCELED, RECTO_FINISH_NONE);
+        else if (q->deadline_ns && now > q->deadline_ns)
+            finish(e, q, err(RECTO_EDEADLINE, "not done by its deadline"), RECTO_FINISH_NONE);
+    }
+}
+
+/* ---- views ----------------------------------------------------------------------------------------------------------- */
+
+/* A group that failed runs view by view: only the page at fault ends. */
+static void encode_alone(struct engine *e)
+{
+    struct sched_step *st = &e->sched.step;
+
+    for (int i = 0; i < st->n_view;) {
+        struct request *q = request_of(st->view[i].page);
+        int rc = runner_encode(&e->runner, &st->view[i], 1);
+
+        if (rc < 0)
+            finish(e, q, rc, RECTO_FINISH_NONE); /* takes all its views out of the step */
+        else
+            i++;
+    }
+}
+
+static void encode(struct engine *e)
+{
+    struct sched_step *st = &e->sched.step;
+    int64_t start = runner_now_ns(&e->runner);
+    double each_ms;
+
+    if (runner_encode(&e->runner, st->view, st->n_view) < 0)
+        encode_alone(e);
+    each_ms = st->n_view ? (double)(runner_now_ns(&e->runner) - start) / 1e6 / st->n_view : 0;
+    for (int i = 0; i < st->n_view; i++)
+        request_of(st->view[i].page)->vision_ms += each_ms;
+    e->stats.n_view += st->n_view;
+}
+
+/* Pages whose last view is done: their rows can serve others with the same image. */
+static void keep_rows(struct engine *e)
+{
+    size_t row = (size_t)e->model.cfg.decoder.hidden * sizeof(float);
+
+    for (int i = 0; i < e->sched.step.n_view; i++) {
+        struct request *q = request_of(e->sched.step.view[i].page);
+
+        if (q->s.n_encoded == q->n_tile + 1 && !q->seen) {
+            q->seen = image_add(&e->images, q->image, q->visual, (size_t)q->n_visual * row);
+            q->prefill_ns = runner_now_ns(&e->runner);
         }
-        wait_ms = 0;
     }
 }
 
-/* ---- one turn -------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------------------ */
 
-static bool plan(struct engine *e)
+static int run_parts(struct engine *e, const struct sched_part *part, int n)
 {
-    for (int i = 0; i < e->n_running; i++) {
-        const struct request *q = e->running[i];
-
-        e->seq[i] = (struct sched_seq){request_views(q) - q->n_encoded, q->n_id - q->n_cached};
-    }
-    return sched_next(e->seq, e->n_running, e->chunk_tok, &e->step);
+    batch_clear(&e->batch);
+    for (int i = 0; i < n; i++)
+        batch_add(&e->batch, &e->runner.pool, request_of(part[i].page), part[i].n_tok, part[i].is_last);
+    return runner_step(&e->runner, &e->batch, e->next);
 }
 
-static void encode(struct engine *e, struct request *q)
+static void append(struct engine *e, struct request *q, struct pick p)
 {
-    int64_t start = clock_ns();
-    int rc = runner_encode(&e->runner, q);
+    int n;
 
-    q->vision_ms += clock_ms_since(start);
-    if (q->n_encoded == request_views(q))
-        q->prefill_ns = clock_ns();
-    if (rc < 0)
-        finish(e, q, rc, RECTO_FINISH_NONE);
-}
-
-static void commit_token(struct engine *e, struct request *q, struct pick p)
-{
-    if (request_new(q) == 0)
-        q->first_ns = clock_ns();
+    if (q->first_ns == 0)
+        q->first_ns = runner_now_ns(&e->runner);
     q->n_intervention += p.intervened;
     if (p.id == e->model.cfg.decoder.eos && !q->keeps_going) {
         finish(e, q, 0, RECTO_FINISH_EOS);
         return;
     }
-    q->id[q->n_id++] = p.id;
-    q->logp_sum += p.logp;
+    q->id[q->s.n_known++] = p.id;
+    n = q->n_new = request_new(q);
+    if (q->logp)
+        q->logp[n - 1] = p.logp;
     if (q->on_token)
         q->on_token(q, p.id);
-    if (request_new(q) == q->max_new)
+    if (q->watches_loops) {
+        int keep = loop_put(&q->loop, q->id + q->n_prompt, n, p.intervened, q->cell_end);
+
+        if (keep >= 0) {
+            q->n_new = keep;
+            finish(e, q, 0, RECTO_FINISH_LOOP);
+            return;
+        }
+    }
+    if (n == q->max_new)
         finish(e, q, 0, RECTO_FINISH_LENGTH);
 }
 
-/* A step that failed ends its pages; the engine goes on with the others. */
-static void step_tokens(struct engine *e)
+/* A step that failed runs page by page: only those at fault end.  K and V written twice are the same numbers. */
+static void rows_alone(struct engine *e)
 {
-    int rc, n_out;
+    struct sched_step *st = &e->sched.step;
 
-    batch_clear(&e->batch);
-    for (int i = 0; i < e->step.n_part; i++) {
-        const struct sched_part *p = &e->step.part[i];
+    for (int i = 0; i < st->n_part;) {
+        struct request *q = request_of(st->part[i].page);
+        int rc = run_parts(e, &st->part[i], 1);
 
-        batch_add(&e->batch, &e->runner.pool, e->running[p->seq], p->n_tok, p->is_last);
-    }
-    rc = runner_step(&e->runner, &e->batch, e->next);
-    for (int i = 0; i < e->step.n_part; i++) {
-        struct request *q = e->running[e->step.part[i].seq];
-
-        q->n_cached += e->step.part[i].n_tok;
         if (rc < 0)
-            finish(e, q, rc, RECTO_FINISH_NONE);
+            finish(e, q, rc, RECTO_FINISH_NONE); /* takes it out of the step */
+        else {
+            if (st->part[i].is_last)
+                e->alone[i] = e->next[0];
+            i++;
+        }
     }
-    n_out = rc < 0 ? 0 : e->batch.b.n_out;
-    for (int i = 0; i < n_out; i++)
-        commit_token(e, e->batch.out[i], e->next[i]);
 }
 
-static void drop_cancelled(struct engine *e)
+static void run_rows(struct engine *e)
 {
-    for (int i = 0; i < e->n_running; i++)
-        if (atomic_load(&e->running[i]->is_cancelled))
-            finish(e, e->running[i], RECTO_ECANCELED, RECTO_FINISH_NONE);
+    struct sched_step *st = &e->sched.step;
+
+    if (run_parts(e, st->part, st->n_part) < 0) {
+        rows_alone(e);
+        return;
+    }
+    e->stats.n_row += e->batch.b.n_tok;
+    e->stats.n_out += e->batch.b.n_out;
+    for (int i = 0, out = 0; i < st->n_part; i++)
+        if (st->part[i].is_last)
+            e->alone[i] = e->next[out++];
+}
+
+/* Ids go in after the commit, which counts the rows as cached. The step's list shrinks as pages end: walk it from the end. */
+static void append_all(struct engine *e)
+{
+    for (int i = e->sched.step.n_part - 1; i >= 0; i--)
+        if (e->sched.step.part[i].is_last)
+            append(e, request_of(e->sched.step.part[i].page), e->alone[i]);
+}
+
+/* ---- a turn ---------------------------------------------------------------------------------------------------------- */
+
+static void note_admitted(struct engine *e)
+{
+    for (int i = e->sched.n_running - 1; i >= 0; i--) {
+        struct request *q = request_of(e->sched.running[i]);
+
+        if (q->admitted_ns)
+            break; /* by age: the rest was noted before */
+        q->admitted_ns = e->waiting_since_ns = runner_now_ns(&e->runner);
+        if (sched_is_encoded(&q->s))
+            q->prefill_ns = q->admitted_ns;
+    }
+}
+
+bool engine_turn(struct engine *e)
+{
+    int64_t host = clock_ns(), start, used;
+    bool busy;
+
+    drop_unwanted(e);
+    busy = sched_next(&e->sched, (runner_now_ns(&e->runner) - e->waiting_since_ns) / 1000);
+    note_admitted(e);
+    host = clock_ns() - host;
+    start = runner_now_ns(&e->runner);
+    if (e->sched.step.n_view)
+        encode(e);
+    if (e->sched.step.n_part)
+        run_rows(e);
+    used = runner_now_ns(&e->runner) - start;
+    e->stats.busy_ns += used;
+    host -= clock_ns();
+    if (busy) {
+        e->stats.n_step++;
+        sched_commit(&e->sched, used / 1000);
+        keep_rows(e);
+        append_all(e);
+    }
     publish(e);
+    e->stats.sched_ns += host + clock_ns();
+    return busy;
 }
 
 static void *engine_main(void *arg)
@@ -163,41 +316,51 @@ static void *engine_main(void *arg)
     struct engine *e = arg;
 
     while (!atomic_load(&e->is_stopping)) {
-        admit(e, 100);
-        drop_cancelled(e);
-        if (!plan(e))
-            continue;
-        if (e->step.encode >= 0)
-            encode(e, e->running[e->step.encode]);
-        if (e->step.n_part)
-            step_tokens(e);
-        publish(e);
+        take_inbox(e, 100);
+        engine_turn(e);
     }
     return NULL;
 }
 
 /* ---- open, close ----------------------------------------------------------------------------------------------------- */
 
-static void init_arrays(struct engine *e)
+static void drop_rows(void *ctx, void *rows)
 {
-    size_t n = (size_t)e->max_running;
+    runner_forget(ctx, rows);
+}
 
-    e->running = mem_zero(n, sizeof(struct request *));
-    e->seq = mem_zero(n, sizeof *e->seq);
-    e->step.part = mem_zero(n, sizeof *e->step.part);
-    e->next = mem_zero(n, sizeof *e->next);
+static void init_parts(struct engine *e, const struct engine_opts *o, const struct runner_opts *ro)
+{
+    struct sched_opts so = {
+        .max_running = o->max_running,
+        .reserve = o->reserve,
+        .chunk_tok = o->chunk_tok,
+        .view_batch = e->runner.view_batch,
+        .view_batch_shared = o->view_batch_shared,
+        .is_static = o->is_static,
+        .static_wait_us = o->static_wait_us,
+    };
+
+    e->max_live = o->max_running + o->max_waiting;
+    e->live = mem_zero((size_t)e->max_live, sizeof(struct request *));
+    e->next = mem_zero((size_t)o->max_running, sizeof *e->next);
+    e->alone = mem_zero((size_t)o->max_running, sizeof *e->alone);
+    sched_init(&e->sched, &so, &e->runner.pool);
+    image_cache_init(&e->images, o->image_bytes, drop_rows, &e->runner);
+    batch_init(&e->batch, ro->max_tok, ro->max_seq,
+               (int)div_up(e->model.cfg.decoder.context, e->runner.pool.block_tok), ro->max_out);
 }
 
 int engine_open(struct engine *e, const char *model_dir, const char *backend, const struct device_opts *dev,
                 const struct engine_opts *o)
 {
-    int context, max_block;
     int64_t kv_tok;
 
-    *e = (struct engine){.max_running = o->max_running, .chunk_tok = o->chunk_tok};
+    *e = (struct engine){0};
+    pthread_mutex_init(&e->stats_lock, NULL);
+    queue_open(&e->inbox, o->max_waiting);
     TRY(model_open(&e->model, model_dir, backend, dev));
-    context = e->model.cfg.decoder.context;
-    kv_tok = o->kv_tok ? o->kv_tok : (int64_t)o->max_running * context;
+    kv_tok = o->kv_tok ? o->kv_tok : (int64_t)o->max_running * e->model.cfg.decoder.context;
     if (kv_tok > INT32_MAX / 2)
         return err(RECTO_EUSAGE, "a KV pool of %lld tokens is over the limit of %d", (long long)kv_tok, INT32_MAX / 2);
     struct runner_opts ro = {
@@ -206,12 +369,15 @@ int engine_open(struct engine *e, const char *model_dir, const char *backend, co
         .max_out = o->max_running,
         .kv_tok = (int)kv_tok,
         .kv_block_tok = o->kv_block_tok,
+        .view_batch = o->view_batch,
     };
     TRY(runner_open(&e->runner, &e->model, &ro));
-    max_block = (int)div_up(context, e->runner.pool.block_tok);
-    batch_init(&e->batch, ro.max_tok, ro.max_seq, max_block, ro.max_out);
-    init_arrays(e);
-    queue_open(&e->inbox, o->max_waiting);
+    init_parts(e, o, &ro);
+    return 0;
+}
+
+int engine_start(struct engine *e)
+{
     if (pthread_create(&e->thread, NULL, engine_main, e) != 0)
         return err(RECTO_EINTERNAL, "internal: no thread for the engine");
     e->has_thread = true;
@@ -223,29 +389,36 @@ static void end_all(struct engine *e)
 {
     struct request *q;
 
-    for (int i = 0; i < e->n_running; i++)
-        finish(e, e->running[i], RECTO_ECANCELED, RECTO_FINISH_NONE);
+    for (int i = 0; i < e->n_live; i++)
+        if (!e->live[i]->is_done)
+            finish(e, e->live[i], RECTO_ECANCELED, RECTO_FINISH_NONE);
     publish(e);
-    if (e->waiting)
-        refuse(e, e->waiting, RECTO_ECANCELED);
-    while ((q = queue_get(&e->inbox, 0)))
-        refuse(e, q, RECTO_ECANCELED);
+    while ((q = queue_get(&e->inbox, 0))) {
+        q->rc = RECTO_ECANCELED;
+        snprintf(q->rc_text, sizeof q->rc_text, "cancelled");
+        q->on_done(q);
+    }
 }
 
 void engine_close(struct engine *e)
 {
     atomic_store(&e->is_stopping, true);
-    if (e->has_thread) {
+    if (e->inbox.item)
         queue_stop(&e->inbox);
+    if (e->has_thread)
         pthread_join(e->thread, NULL);
+    if (e->live) {
         end_all(e);
+        image_cache_reset(&e->images);
+        sched_reset(&e->sched);
     }
+    if (e->inbox.item)
+        pthread_mutex_destroy(&e->stats_lock);
     queue_close(&e->inbox);
     batch_reset(&e->batch);
-    free(e->running);
-    free(e->seq);
-    free(e->step.part);
+    free(e->live);
     free(e->next);
+    free(e->alone);
     runner_close(&e->runner);
     model_close(&e->model);
     *e = (struct engine){0};
@@ -253,12 +426,12 @@ void engine_close(struct engine *e)
 
 int engine_submit(struct engine *e, struct request *q)
 {
-    q->submitted_ns = clock_ns();
+    q->submitted_ns = runner_now_ns(&e->runner);
     return queue_put(&e->inbox, q);
 }
 
 int engine_submit_wait(struct engine *e, struct request *q)
 {
-    q->submitted_ns = clock_ns();
+    q->submitted_ns = runner_now_ns(&e->runner);
     return queue_put_wait(&e->inbox, q);
 }

@@ -1,17 +1,35 @@
-/* One engine thread per device: it owns the scheduler, the KV pool and the device; there is no lock in its loop.
- * Requests come in by a bounded queue and leave through their on_done (engine thread). */
+/* One engine per device: it owns the scheduler, the KV pool and the device.  Everything but engine_submit belongs to one
+ * thread, so there is no lock in its loop; requests come in by a bounded queue and leave through their on_done.
+ *
+ * A turn: take what came in, drop what was cancelled or is too late, let the scheduler choose, encode views, run rows, append
+ * ids.  engine_start runs turns on a thread of its own; a simulation calls engine_turn itself. */
 #ifndef RECTO_ENGINE_ENGINE_H
 #define RECTO_ENGINE_ENGINE_H
 
 #include "base/queue.h"
 #include "engine/runner.h"
-#include "engine/sched.h"
 
 #include <pthread.h>
 
 struct engine_opts {
-    int max_running, chunk_tok, max_waiting, kv_block_tok;
-    int64_t kv_tok;
+    int max_running;     /* pages that run at once */
+    int max_waiting;     /* pages that wait inside, beyond those that run; and as many again in the inbox */
+    int reserve;         /* places of max_running that only interactive pages may take */
+    int chunk_tok;       /* prompt rows a step */
+    int kv_block_tok;    /* 0: the device's choice */
+    int64_t kv_tok;      /* 0: max_running pages of full length */
+    size_t image_bytes;  /* of visual rows kept for images seen before */
+    int view_batch, view_batch_shared; /* 0: the device's choice; see sched_opts */
+    bool is_static;      /* static batches, for comparison */
+    int64_t static_wait_us;
+};
+
+struct engine_stats {
+    int64_t n_step, n_row, n_out, n_view, n_done, n_failed, n_cancelled, n_late, n_loop, n_intervention;
+    int64_t n_preempted, n_image_hit, n_image_miss, n_shared_tok;
+    int64_t busy_ns;   /* device time of steps */
+    int64_t sched_ns;  /* host time of planning and bookkeeping */
+    int n_running, n_waiting, n_block_free, n_block;
 };
 
 struct engine {
@@ -21,27 +39,39 @@ struct engine {
     pthread_t thread;
     bool has_thread;
     atomic_bool is_stopping;
+    pthread_mutex_t stats_lock;
+    struct engine_stats stats_out; /* under stats_lock: what others read */
 
     /* ---- engine thread only ---- */
-    int max_running, chunk_tok, n_running;
-    struct request **running; /* by age */
-    struct request *waiting;  /* taken from the inbox, not yet admitted for lack of blocks */
-    struct sched_seq *seq;
-    struct sched_step step;
+    int max_live;
+    struct sched sched;
+    struct image_cache images;
     struct batch_builder batch;
-    struct pick *next;
+    struct pick *next, *alone; /* by out row; by part of the step */
+    struct request **live; /* all that are inside, in no order */
+    int n_live;
+    int64_t waiting_since_ns; /* static batches */
+    struct engine_stats stats;
 };
 
-/* Open the model and start the thread. After any outcome engine_close is safe. */
+/* Open the model, without a thread. After any outcome engine_close is safe. */
 int engine_open(struct engine *e, const char *model_dir, const char *backend, const struct device_opts *dev,
                 const struct engine_opts *o);
+int engine_start(struct engine *e);
 /* Stop: what runs or waits ends as cancelled (on_done is called for each), then free. */
 void engine_close(struct engine *e);
 
-/* Hand q over. RECTO_EAGAIN: the inbox is full. RECTO_ENOSPC is never returned here: a page that can never fit the pool
- * ends with RECTO_EDEVICE through on_done. */
+/* Hand q over, from any thread.  RECTO_EAGAIN: the inbox is full.  A page that can never fit the pool ends with RECTO_EDEVICE
+ * through on_done. */
 int engine_submit(struct engine *e, struct request *q);
 /* As engine_submit, but waits for room. */
 int engine_submit_wait(struct engine *e, struct request *q);
+void engine_get_stats(struct engine *e, struct engine_stats *s);
+
+/* ---- engine thread, or a simulation ---- */
+/* Take q in at once. */
+void engine_add(struct engine *e, struct request *q);
+/* One turn; false when there was nothing to do. */
+bool engine_turn(struct engine *e);
 
 #endif

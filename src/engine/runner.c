@@ -1,5 +1,7 @@
 #include "engine/runner.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 
 /* ---- open: measure, then allocate ------------------------------------------------------------------------------------ */
@@ -14,8 +16,7 @@ static void dry_encode(struct runner *rn, int n_view, enum view_size size)
     struct run *r = &rn->run;
     const struct vision *v = &rn->model->vision;
     int side = view_px(size);
-    tensor out = tensor_view(NULL, DT_F32, 2, (int64_t)n_view * vision_view_rows(v, size),
-                             rn->model->cfg.decoder.hidden, 1, 1);
+    tensor out = scratch(r, DT_F32, (int64_t)n_view * vision_view_rows(v, size), rn->model->cfg.decoder.hidden);
 
     vision_encode(r, v, out, pixels_of(scratch(r, DT_U8, (int64_t)n_view * side, 3 * side), n_view, side), size);
     scratch_reset(r, 0);
@@ -75,6 +76,7 @@ int runner_open(struct runner *rn, const struct model *m, const struct runner_op
     TRY(open_scratch(rn, o));
     TRY(open_kv(rn, o));
     rn->logits = malloc(n_logit * sizeof *rn->logits);
+    rn->ask = mem_zero((size_t)o->max_out, sizeof *rn->ask);
     if (!rn->logits)
         return err(RECTO_ENOMEM, "no memory for the logits of %d rows", o->max_out);
     sampler_scratch_init(&rn->sampling, m->cfg.decoder.context, m->cfg.decoder.vocab);
@@ -90,6 +92,7 @@ void runner_close(struct runner *rn)
     kv_pool_reset(&rn->pool);
     sampler_scratch_reset(&rn->sampling);
     free(rn->logits);
+    free(rn->ask);
     *rn = (struct runner){0};
 }
 
@@ -110,40 +113,70 @@ static int take_visual(struct runner *rn, struct request *q)
     return q->visual ? 0 : rn->run.be->alloc(rn->run.dev, bytes, &q->visual);
 }
 
-void runner_forget(struct runner *rn, struct request *q)
+void runner_forget(struct runner *rn, void *visual)
 {
-    if (q->visual)
-        rn->run.be->free(rn->run.dev, q->visual);
-    q->visual = NULL;
+    if (visual)
+        rn->run.be->free(rn->run.dev, visual);
 }
 
-/* Locals first, then the global view, then the separator: q->n_encoded counts views in that order. */
-int runner_encode(struct runner *rn, struct request *q)
+static const unsigned char *view_pixels(const struct request *q, int view)
+{
+    return view < q->n_tile ? q->tile + (size_t)view * 3 * 768 * 768 : q->global;
+}
+
+/* The views of a group, one behind the other. */
+static tensor upload_views(struct runner *rn, const struct sched_view *view, int n, int side)
+{
+    struct run *r = &rn->run;
+    tensor rows = scratch(r, DT_U8, (int64_t)n * side, 3 * side);
+
+    for (int i = 0; i < n; i++)
+        op_upload(r, tensor_rows(rows, (int64_t)i * side, side), view_pixels(request_of(view[i].page), view[i].view));
+    return pixels_of(rows, n, side);
+}
+
+/* A page's rows: locals first, then the global view, then the separator. */
+static void put_rows(struct runner *rn, const struct sched_view *v, tensor rows)
+{
+    struct run *r = &rn->run;
+    const struct vision *vis = &rn->model->vision;
+    struct request *q = request_of(v->page);
+    int at = v->view * vision_view_rows(vis, TILE_VIEW);
+
+    op_copy(r, visual_rows(rn, q, at, (int)rows.n[0]), rows);
+    if (v->view == q->n_tile)
+        op_copy(r, visual_rows(rn, q, q->n_visual - 1, 1), vis->separator);
+}
+
+int runner_encode(struct runner *rn, const struct sched_view *view, int n_view)
 {
     struct run *r = &rn->run;
     const struct vision *v = &rn->model->vision;
-    bool is_tile = q->n_encoded < q->n_tile;
+    bool is_tile = view[0].view < view[0].page->n_tile;
     enum view_size size = is_tile ? TILE_VIEW : GLOBAL_VIEW;
-    int side = view_px(size), n = is_tile ? MIN(rn->view_batch, q->n_tile - q->n_encoded) : 1;
-    int row = q->n_encoded * vision_view_rows(v, TILE_VIEW);
-    const unsigned char *from = is_tile ? q->tile + (size_t)q->n_encoded * 3 * side * side : q->global;
+    int n_row = vision_view_rows(v, size);
 
-    TRY(take_visual(rn, q));
+    for (int i = 0; i < n_view; i++)
+        TRY(take_visual(rn, request_of(view[i].page)));
     r->tap_suffix = is_tile ? "_tiles" : "_global";
-    tensor pixels = scratch_upload(r, DT_U8, (int64_t)n * side, 3 * side, from);
-    vision_encode(r, v, visual_rows(rn, q, row, n * vision_view_rows(v, size)), pixels_of(pixels, n, side), size);
-    if (!is_tile)
-        op_copy(r, visual_rows(rn, q, q->n_visual - 1, 1), v->separator);
+    tensor out = scratch(r, DT_F32, (int64_t)n_view * n_row, rn->model->cfg.decoder.hidden);
+    vision_encode(r, v, out, upload_views(rn, view, n_view, view_px(size)), size);
+    for (int i = 0; i < n_view; i++)
+        put_rows(rn, &view[i], tensor_rows(out, (int64_t)i * n_row, n_row));
     scratch_reset(r, 0);
     r->tap_suffix = NULL;
-    TRY(run_finish(r));
-    q->n_encoded += n;
-    return 0;
+    return run_finish(r);
+}
+
+int64_t runner_now_ns(const struct runner *rn)
+{
+    return rn->run.be->now_ns ? rn->run.be->now_ns(rn->run.dev) : clock_ns();
 }
 
 /* ---- decoder --------------------------------------------------------------------------------------------------------- */
 
-int runner_forward(struct runner *rn, const struct batch_builder *bb)
+/* The step's rows through the decoder; logits stay on the device, in scratch that the caller resets. */
+static tensor forward(struct runner *rn, const struct batch_builder *bb)
 {
     struct run *r = &rn->run;
     const struct decoder *d = &rn->model->decoder;
@@ -158,22 +191,38 @@ int runner_forward(struct runner *rn, const struct batch_builder *bb)
         op_copy(r, tensor_rows(x, v->row, v->n), visual_rows(rn, v->q, v->from, v->n));
     }
     decoder_forward(r, d, logits, x);
-    scratch_reset(r, 0);
     r->batch = NULL;
+    return logits;
+}
+
+int runner_forward(struct runner *rn, const struct batch_builder *bb)
+{
+    struct run *r = &rn->run;
+    tensor logits = forward(rn, bb);
+
+    scratch_reset(r, 0);
     TRY(run_finish(r));
     return r->be->download(r->dev, rn->logits, logits.data, (size_t)tensor_count(logits) * sizeof(float));
 }
 
 int runner_step(struct runner *rn, const struct batch_builder *bb, struct pick *next)
 {
-    int vocab = rn->model->cfg.decoder.vocab;
+    struct run *r = &rn->run;
+    int n = bb->b.n_out, vocab = rn->model->cfg.decoder.vocab;
 
-    TRY(runner_forward(rn, bb));
-    for (int i = 0; i < bb->b.n_out; i++) {
+    for (int i = 0; i < n; i++) {
         const struct request *q = bb->out[i];
 
-        next[i] = sampler_next(&q->sampler, rn->logits + (size_t)i * (size_t)vocab, vocab, q->id, q->n_id, q->n_prompt,
-                               &rn->sampling);
+        rn->ask[i] = (struct sample_ask){&q->sampler, q->id, q->s.n_known, q->n_prompt, q->image.a};
     }
-    return 0;
+    if (!r->be->sample) {
+        TRY(runner_forward(rn, bb));
+        for (int i = 0; i < n; i++)
+            next[i] = sampler_next(&rn->ask[i], rn->logits + (size_t)i * (size_t)vocab, vocab, &rn->sampling);
+        return 0;
+    }
+    tensor logits = forward(rn, bb);
+    op_sample(r, logits, rn->ask, next);
+    scratch_reset(r, 0);
+    return run_finish(r);
 }

@@ -24,6 +24,7 @@ struct runner {
     int max_out, view_batch;
     int64_t kv_bytes;
     float *logits; /* [max_out, vocab], host */
+    struct sample_ask *ask; /* [max_out] */
     struct sampler_scratch sampling;
 };
 
@@ -31,10 +32,13 @@ struct runner {
 int runner_open(struct runner *rn, const struct model *m, const struct runner_opts *o);
 void runner_close(struct runner *rn);
 
-/* Encode the next group of q's views into q->visual (taken from the device at the first call). */
-int runner_encode(struct runner *rn, struct request *q);
-/* Give q->visual back. */
-void runner_forget(struct runner *rn, struct request *q);
+/* Encode views of one size into the visual rows of their pages; a page's rows are taken from the device at its first view. At
+ * most view_batch views. */
+int runner_encode(struct runner *rn, const struct sched_view *view, int n_view);
+/* Free visual rows. */
+void runner_forget(struct runner *rn, void *visual);
+/* The device's clock. */
+int64_t runner_now_ns(const struct runner *rn);
 /* Run the rows of bb; rn->logits then holds [n_out, vocab]. */
 int runner_forward(struct runner *rn, const struct batch_builder *bb);
 /* runner_forward, then choose the next id of each bb->out: next [n_out]. */

@@ -1,27 +1,310 @@
 #include "engine/sched.h"
 
-#include "base/mem.h"
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
 
-bool sched_next(const struct sched_seq *seq, int n, int chunk_tok, struct sched_step *step)
+void sched_init(struct sched *s, const struct sched_opts *o, struct kv_pool *pool)
 {
-    int budget = chunk_tok;
+    *s = (struct sched){.opt = *o, .pool = pool};
+    if (s->opt.view_batch_shared <= 0)
+        s->opt.view_batch_shared = o->view_batch;
+    s->running = mem_zero((size_t)o->max_running, sizeof(struct sched_page *));
+    s->step.part = mem_zero((size_t)o->max_running, sizeof *s->step.part);
+    s->step.view = mem_zero((size_t)o->view_batch, sizeof *s->step.view);
+}
 
-    step->encode = -1;
-    step->n_part = 0;
-    for (int i = 0; i < n; i++) {
-        int n_tok;
+void sched_reset(struct sched *s)
+{
+    free(s->running);
+    free(s->step.part);
+    free(s->step.view);
+    waiting_reset(&s->waiting);
+    *s = (struct sched){0};
+}
 
-        if (seq[i].n_view_todo) {
-            if (step->encode < 0)
-                step->encode = i;
-            continue;
-        }
-        n_tok = seq[i].n_todo == 1 ? 1 : MIN(seq[i].n_todo, budget);
-        if (n_tok <= 0)
-            continue;
-        if (seq[i].n_todo > 1)
-            budget -= n_tok;
-        step->part[step->n_part++] = (struct sched_part){i, n_tok, n_tok == seq[i].n_todo};
+int sched_add(struct sched *s, struct sched_page *p)
+{
+    if (div_up(p->max_tok, s->pool->block_tok) > s->pool->n_block)
+        return RECTO_ENOSPC;
+    p->n_known = p->n_prompt;
+    kv_seq_room(&p->kv, (int)div_up(p->max_tok, s->pool->block_tok)); /* so that steps allocate nothing */
+    p->state = SCHED_WAITING;
+    waiting_add(&s->waiting, p, false);
+    return 0;
+}
+
+/* First running page that is younger than that. */
+static int after_age(const struct sched *s, int64_t age)
+{
+    int lo = 0, hi = s->n_running;
+
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+
+        if (s->running[mid]->age > age)
+            hi = mid;
+        else
+            lo = mid + 1;
     }
-    return step->encode >= 0 || step->n_part > 0;
+    return lo;
+}
+
+/* Out of its place, its blocks free. */
+static void leave(struct sched *s, struct sched_page *p)
+{
+    int i = after_age(s, p->age) - 1;
+
+    assert(i >= 0 && s->running[i] == p);
+    memmove(&s->running[i], &s->running[i + 1], (size_t)(s->n_running - i - 1) * sizeof(struct sched_page *));
+    s->n_running--;
+    s->n_interactive -= p->cls == CLASS_INTERACTIVE;
+    kv_release(s->pool, &p->kv);
+    p->n_cached = p->n_published = 0;
+}
+
+static void leave_step(struct sched_step *st, const struct sched_page *p)
+{
+    int n_part = 0, n_view = 0;
+
+    for (int i = 0; i < st->n_part; i++)
+        if (st->part[i].page != p)
+            st->part[n_part++] = st->part[i];
+    for (int i = 0; i < st->n_view; i++)
+        if (st->view[i].page != p)
+            st->view[n_view++] = st->view[i];
+    st->n_part = n_part;
+    st->n_view = n_view;
+}
+
+void sched_drop(struct sched *s, struct sched_page *p)
+{
+    leave_step(&s->step, p);
+    if (p->state == SCHED_RUNNING)
+        leave(s, p);
+    else if (p->state == SCHED_WAITING)
+        waiting_drop(&s->waiting, p);
+    kv_seq_reset(&p->kv);
+    p->state = SCHED_NEW;
+}
+
+/* ---- admission ------------------------------------------------------------------------------------------------------- */
+
+/* Blocks kept for interactive pages: as many pages of this size as places are reserved. */
+static int reserved_blocks(const struct sched *s, const struct sched_page *p)
+{
+    int want = s->opt.reserve * (int)div_up(p->n_known + 1, s->pool->block_tok);
+
+    return p->cls == CLASS_INTERACTIVE ? 0 : MIN(want, s->pool->n_block / 4);
+}
+
+/* The last known id always runs: its logits are wanted, so a block that holds it is not taken over. */
+static int keys_of(const struct sched *s, const struct sched_page *p)
+{
+    return MIN(p->n_key, (p->n_known - 1) / s->pool->block_tok);
+}
+
+static bool try_start(struct sched *s, struct sched_page *p)
+{
+    int need = (int)div_up(p->n_known + 1, s->pool->block_tok), n;
+    bool is_first = s->n_running == 0; /* alone it may have everything: sched_add made sure that it fits */
+
+    if (!is_first && need - kv_shareable(s->pool, p->key, keys_of(s, p)) + reserved_blocks(s, p) > s->pool->n_free)
+        return false;
+    n = kv_share(s->pool, &p->kv, p->key, keys_of(s, p));
+    if (kv_reserve(s->pool, &p->kv, p->n_known + 1) < 0) {
+        kv_release(s->pool, &p->kv);
+        return false;
+    }
+    p->n_cached = n * s->pool->block_tok;
+    p->n_published = n;
+    p->is_covered = p->n_cached >= p->image_end;
+    return true;
+}
+
+/* Running pages stay in order of first admission, so one that comes back is as old as it was. */
+static void enter(struct sched *s, struct sched_page *p)
+{
+    int i = s->n_running++;
+
+    if (p->age == 0)
+        p->age = ++s->n_admitted;
+    for (; i > 0 && s->running[i - 1]->age > p->age; i--)
+        s->running[i] = s->running[i - 1];
+    s->running[i] = p;
+    s->n_interactive += p->cls == CLASS_INTERACTIVE;
+    p->state = SCHED_RUNNING;
+}
+
+static void admit(struct sched *s, int64_t since_us)
+{
+    if (s->opt.is_static && (s->n_running || (waiting_count(&s->waiting) < s->opt.max_running &&
+                                              since_us < s->opt.static_wait_us)))
+        return;
+    while (s->n_running < s->opt.max_running) {
+        int n_other = s->n_running - s->n_interactive;
+        bool all = n_other < s->opt.max_running - s->opt.reserve;
+        struct sched_page *p = waiting_peek(&s->waiting, all ? CLASSES : CLASS_NORMAL);
+        bool started = p && try_start(s, p);
+
+        if (p && !started && p->cls != CLASS_INTERACTIVE) { /* what waits for room must not stop the others */
+            p = waiting_peek(&s->waiting, CLASS_NORMAL);
+            started = p && try_start(s, p);
+        }
+        if (!started)
+            return;
+        waiting_take(&s->waiting, p);
+        enter(s, p);
+    }
+}
+
+/* ---- room ------------------------------------------------------------------------------------------------------------ */
+
+/* The youngest of the least class; never the oldest page of all, so somebody always gets through. */
+static struct sched_page *victim(const struct sched *s)
+{
+    struct sched_page *v = NULL;
+
+    for (int i = s->n_running - 1; i > 0; i--)
+        if (!v || s->running[i]->cls > v->cls)
+            v = s->running[i];
+    return v;
+}
+
+static void preempt(struct sched *s, struct sched_page *p)
+{
+    leave_step(&s->step, p);
+    leave(s, p);
+    p->state = SCHED_WAITING;
+    p->n_preempted++;
+    s->n_preempted++;
+    waiting_add(&s->waiting, p, true);
+}
+
+/* Blocks for n_tok more rows of p. False: p itself had to go. */
+static bool make_room(struct sched *s, struct sched_page *p, int n_tok)
+{
+    while (kv_reserve(s->pool, &p->kv, p->n_cached + n_tok) < 0) {
+        struct sched_page *v = victim(s);
+
+        if (!v)
+            v = p;
+        preempt(s, v);
+        if (v == p)
+            return false;
+    }
+    return true;
+}
+
+/* ---- plan ------------------------------------------------------------------------------------------------------------ */
+
+static bool takes_part(const struct sched *s, const struct sched_page *p)
+{
+    return !s->step.is_interactive || p->cls == CLASS_INTERACTIVE;
+}
+
+/* Views of one size: that of the first page that has any. */
+static void plan_views(struct sched *s, bool interactive)
+{
+    struct sched_step *st = &s->step;
+    int room = s->n_interactive ? s->opt.view_batch_shared : s->opt.view_batch;
+
+    for (int i = 0; i < s->n_running && st->n_view < room; i++) {
+        struct sched_page *p = s->running[i];
+        bool tiles = p->n_encoded < p->n_tile;
+        int last = tiles ? p->n_tile : p->n_tile + 1;
+
+        if (!takes_part(s, p) || (p->cls == CLASS_INTERACTIVE) != interactive || sched_is_encoded(p))
+            continue;
+        if (st->n_view && tiles != (st->view[0].view < st->view[0].page->n_tile))
+            continue;
+        for (int v = p->n_encoded; v < last && st->n_view < room; v++)
+            st->view[st->n_view++] = (struct sched_view){p, v};
+    }
+}
+
+static void add_part(struct sched *s, struct sched_page *p, int *budget)
+{
+    int todo = p->n_known - p->n_cached, n = todo == 1 ? 1 : MIN(todo, *budget);
+
+    if (n <= 0 || !make_room(s, p, n))
+        return;
+    if (todo > 1)
+        *budget -= n;
+    s->step.part[s->step.n_part++] = (struct sched_part){p, n, n == todo};
+}
+
+/* One kind of rows: decoding or prompts, of interactive pages or of the others. */
+static void plan_rows(struct sched *s, bool decoding, bool interactive, int *budget)
+{
+    for (int i = 0; i < s->n_running; i++) {
+        struct sched_page *p = s->running[i];
+        int64_t age = p->age, n_preempted = s->n_preempted;
+
+        if (sched_is_encoded(p) && takes_part(s, p) && (p->cls == CLASS_INTERACTIVE) == interactive &&
+            (p->n_known - p->n_cached == 1) == decoding)
+            add_part(s, p, budget);
+        if (s->n_preempted != n_preempted)
+            i = after_age(s, age) - 1; /* the list has moved */
+    }
+}
+
+static void plan(struct sched *s)
+{
+    int budget = s->opt.chunk_tok;
+
+    s->step.n_view = s->step.n_part = 0;
+    plan_rows(s, true, true, &budget);
+    plan_rows(s, true, false, &budget);
+    plan_rows(s, false, true, &budget);
+    plan_rows(s, false, false, &budget);
+    plan_views(s, true);
+    plan_views(s, false);
+}
+
+bool sched_next(struct sched *s, int64_t since_us)
+{
+    bool mixed;
+
+    admit(s, since_us);
+    mixed = s->n_interactive && s->n_interactive < s->n_running;
+    s->step.is_interactive = mixed && s->used_us[1] <= s->used_us[0];
+    plan(s);
+    if (s->step.is_interactive && s->step.n_part + s->step.n_view == 0) {
+        s->step.is_interactive = false;
+        plan(s);
+    }
+    return s->step.n_part + s->step.n_view > 0;
+}
+
+/* ---- commit ---------------------------------------------------------------------------------------------------------- */
+
+/* Full blocks of the prompt can be shared from now on. */
+static void publish(struct sched *s, struct sched_page *p)
+{
+    int n_full = MIN(p->n_key, p->n_cached / s->pool->block_tok);
+
+    for (; p->n_published < n_full; p->n_published++)
+        kv_publish(s->pool, &p->kv, p->n_published, p->key[p->n_published]);
+}
+
+void sched_commit(struct sched *s, int64_t used_us)
+{
+    bool mixed = s->n_interactive && s->n_interactive < s->n_running;
+    int64_t level;
+
+    for (int i = 0; i < s->step.n_part; i++) {
+        struct sched_page *p = s->step.part[i].page;
+
+        p->n_cached += s->step.part[i].n_tok;
+        publish(s, p);
+    }
+    for (int i = 0; i < s->step.n_view; i++)
+        s->step.view[i].page->n_encoded++;
+    s->n_step++;
+    s->n_shared_step += !s->step.is_interactive;
+    s->used_us[s->step.is_interactive] += used_us;
+    level = mixed ? MIN(s->used_us[0], s->used_us[1]) : MAX(s->used_us[0], s->used_us[1]);
+    s->used_us[0] = MAX(s->used_us[0], level) - level; /* a side that had nothing to do saves nothing up */
+    s->used_us[1] = MAX(s->used_us[1], level) - level;
 }

@@ -11,8 +11,8 @@ static const char *const status_names[] = {"ok",     "blank",   "suspect", "loop
                                            "length", "skipped", "error",   "cancelled"};
 static const char *const finish_names[] = {"none", "eos", "length", "loop"};
 static const char *const kind_names[] = {
-    "text",   "title",   "heading",       "list",     "equation", "table",  "figure",
-    "caption", "table_caption", "footnote", "header",   "footer", "page_number", "code", "other",
+    "text",          "title",    "heading", "list",   "equation",    "table", "figure", "caption",
+    "table_caption", "footnote", "header",  "footer", "page_number", "code",  "other",
 };
 static const char *const box_error_names[] = {NULL, "syntax", "arity", "number", "range"};
 static const char *const flag_names[] = {"implicit",  "swapped",    "capped",
@@ -169,7 +169,8 @@ void boxes_spell(struct buf *out, const struct recto_box *box, int n_box)
 {
     buf_char(out, '[');
     for (int i = 0; i < n_box; i++)
-        buf_fmt(out, "%s[%d, %d, %d, %d]", i ? ", " : "", box[i].x1, box[i].y1, box[i].x2, box[i].y2);
+        buf_fmt(out, "%s[%d, %d, %d, %d]", i ? ", " : "", box[i].x1, box[i].y1, box[i].x2,
+                box[i].y2);
     buf_char(out, ']');
 }
 
@@ -209,6 +210,7 @@ void recto_page_reset(struct recto_page *p)
     free(p->warning);
     free(p->raw);
     free(p->id);
+    free(p->logp);
     free(p->error_text);
     *p = (struct recto_page){0};
 }

@@ -96,7 +96,7 @@ static int make_prompt(struct case_run *c)
         return err(RECTO_EMODEL, "%s.safetensors: input_ids has %lld ids, over the context", c->stem, (long long)t->count);
     q->id = mem_zero((size_t)(t->count + c->n_new), sizeof *q->id);
     TRY(ckpt_read_i32(t->dtype, t->data, t->count, q->id));
-    q->n_prompt = q->n_id = (int)t->count;
+    q->n_prompt = q->s.n_known = (int)t->count;
     q->image_at = q->n_prompt;
     for (int i = 0; i < q->n_prompt; i++) {
         if (q->id[i] < 0 || q->id[i] >= c->model->cfg.decoder.vocab)
@@ -116,6 +116,20 @@ static int make_prompt(struct case_run *c)
 
 /* ---- running it ------------------------------------------------------------------------------------------------------ */
 
+/* All tiles as one group, as the reference has them, then the global view. */
+static int encode_views(struct case_run *c, struct runner *rn)
+{
+    struct sched_view view[VIEW_MAX_TILES + 1];
+    int n = c->req.n_tile;
+
+    c->req.s.n_tile = n;
+    for (int i = 0; i <= n; i++)
+        view[i] = (struct sched_view){&c->req.s, i};
+    if (n)
+        TRY(runner_encode(rn, view, n));
+    return runner_encode(rn, &view[n], 1);
+}
+
 /* The whole prompt as one step, with the logits of every 16th position and of the last. */
 static int run_prompt(struct case_run *c, struct runner *rn, struct batch_builder *bb)
 {
@@ -123,8 +137,7 @@ static int run_prompt(struct case_run *c, struct runner *rn, struct batch_builde
     int64_t vocab = c->model->cfg.decoder.vocab;
     int n_every = (q->n_prompt + LOGITS_EVERY - 1) / LOGITS_EVERY;
 
-    while (q->n_encoded < request_views(q))
-        TRY(runner_encode(rn, q));
+    TRY(encode_views(c, rn));
     batch_clear(bb);
     batch_add(bb, &rn->pool, q, q->n_prompt, false);
     for (int i = 0; i < n_every; i++)
@@ -147,14 +160,14 @@ static int run_greedy(struct case_run *c, struct runner *rn, struct batch_builde
     if (!ckpt_find(&c->taps, name))
         return 0;
     q->sampler = (struct sampler){.guard = guard, .top_p = 1};
-    q->n_id = q->n_prompt;
-    q->n_cached = q->n_prompt - 1; /* its last row again: the same numbers, now with logits */
+    q->s.n_known = q->n_prompt;
+    q->s.n_cached = q->n_prompt - 1; /* its last row again: the same numbers, now with logits */
     while (request_new(q) < c->n_new) {
         batch_clear(bb);
         batch_add(bb, &rn->pool, q, 1, true);
         TRY(runner_step(rn, bb, &next));
-        q->n_cached++;
-        q->id[q->n_id++] = next.id;
+        q->s.n_cached++;
+        q->id[q->s.n_known++] = next.id;
     }
     golden_ids(&c->golden, name, q->id + q->n_prompt, c->n_new);
     return 0;
@@ -201,17 +214,17 @@ static int run_case(struct case_run *c, const struct recto_settings *s, int guar
 
     TRY_OUT(runner_open(&rn, c->model, &o));
     batch_init(&bb, o.max_tok, 1, rn.pool.n_block, n_out);
-    TRY_OUT(kv_reserve(&rn.pool, &q->kv, q->n_prompt + c->n_new));
+    TRY_OUT(kv_reserve(&rn.pool, &q->s.kv, q->n_prompt + c->n_new));
     TRY_OUT(run_prompt(c, &rn, &bb));
     TRY_OUT(run_ids(c, &rn, &bb, guard_n, guard_w));
     if (guard_n == 0)
         golden_missing(&c->golden);
 out:
     if (rn.run.be) {
-        kv_release(&rn.pool, &q->kv);
-        runner_forget(&rn, q);
+        kv_release(&rn.pool, &q->s.kv);
+        runner_forget(&rn, q->visual);
     }
-    kv_seq_reset(&q->kv);
+    kv_seq_reset(&q->s.kv);
     batch_reset(&bb);
     runner_close(&rn);
     return rc;

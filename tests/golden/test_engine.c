@@ -1,6 +1,6 @@
 /* The engine's equalities on the tiny model, bit for bit: batch = single, KV block 16 = 64, chunked = whole prompt,
- * one thread = two; cancelling and refusing leave nothing behind. A page is compared by its ids and by the sum of its ids'
- * log-probabilities, which moves if any logit of any step moves. */
+ * one thread = two; cancelling and refusing leave nothing behind. A page is compared by its ids and by the bits of their log-probabilities, which
+ * move if any logit of any step moves. */
 #include "engine/engine.h"
 
 #include <setjmp.h>
@@ -61,6 +61,7 @@ static void make_page(struct page *p, int i, int n_new)
     q->n_visual = n_visual;
     q->max_new = n_new;
     q->id = malloc(sizeof *q->id * (size_t)(n_visual + 8 + n_new));
+    q->logp = malloc(sizeof *q->logp * (size_t)n_new);
     q->id[n++] = 0;
     q->image_at = n;
     while (n < 1 + n_visual)
@@ -82,6 +83,7 @@ static void free_page(struct page *p)
     free(p->tile);
     free(p->global);
     free(p->req.id);
+    free(p->req.logp);
 }
 
 static void await(struct page *p)
@@ -101,10 +103,11 @@ struct config {
 static void open_engine(struct engine *e, const struct config *c)
 {
     struct device_opts dev = {c->precision, c->kernels, false, c->threads};
-    struct engine_opts o = {c->running, c->chunk, 8, c->block, 0};
+    struct engine_opts o = {
+        .max_running = c->running, .chunk_tok = c->chunk, .max_waiting = 8, .kv_block_tok = c->block};
     int rc = engine_open(e, TEST_DIR "/golden/tiny", "cpu", &dev, &o);
 
-    if (rc < 0)
+    if (rc < 0 || engine_start(e) < 0)
         fail_msg("%s", err_text());
 }
 
@@ -139,7 +142,7 @@ static void expect_equal(const char *what, const struct config *a, const struct 
         const struct request *x = &pa[i].req, *y = &pb[i].req;
 
         assert_memory_equal(x->id, y->id, sizeof *x->id * (size_t)(x->n_prompt + N_NEW));
-        assert_memory_equal(&x->logp_sum, &y->logp_sum, sizeof x->logp_sum);
+        assert_memory_equal(x->logp, y->logp, sizeof *x->logp * N_NEW);
         free_page(&pa[i]);
         free_page(&pb[i]);
     }
@@ -209,11 +212,12 @@ static void cancel_frees_slot_and_blocks(void **state)
 static void a_page_that_never_fits_is_refused_alone(void **state)
 {
     struct device_opts dev = {"fp32", "auto", false, 1};
-    struct engine_opts o = {2, 64, 8, 16, 320};
+    struct engine_opts o = {.max_running = 2, .chunk_tok = 64, .max_waiting = 8, .kv_block_tok = 16, .kv_tok = 320};
     struct engine e;
     struct page p[2];
 
     assert_int_equal(engine_open(&e, TEST_DIR "/golden/tiny", "cpu", &dev, &o), 0);
+    assert_int_equal(engine_start(&e), 0);
     make_page(&p[0], 0, 400); /* 257 + 6 + 400 > 320 */
     make_page(&p[1], 0, 4);
     assert_int_equal(engine_submit_wait(&e, &p[0].req), 0);
