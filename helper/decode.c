@@ -32,13 +32,17 @@ int decode_image(struct file_bytes file, const struct decode_request *q, struct 
         rc = decode_png(file, q, out, rgb);
     else
         rc = err(RECTO_EKIND,
-                 "not an image or PDF (looks like %s); this build reads JPEG, PNG and binary PPM", kind);
+                 "not an image or PDF (looks like %s); this build reads JPEG, PNG and binary PPM",
+                 kind);
     if (rc < 0) {
         free(*rgb);
         *rgb = NULL;
         *out = (struct decode_answer){.code = rc};
         return rc;
     }
+    /* A file may claim any resolution; an absurd one counts as none. */
+    if (out->dpi_x > DECODE_DPI_MAX || out->dpi_y > DECODE_DPI_MAX)
+        out->dpi_x = out->dpi_y = 0;
     strcpy(out->kind, kind);
     return 0;
 }

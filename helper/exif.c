@@ -4,14 +4,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#define TAG_ORIENTATION 0x0112
-#define TAG_X_RESOLUTION 0x011A
-#define TAG_Y_RESOLUTION 0x011B
+#define TAG_ORIENTATION     0x0112
+#define TAG_X_RESOLUTION    0x011A
+#define TAG_Y_RESOLUTION    0x011B
 #define TAG_RESOLUTION_UNIT 0x0128
-#define TYPE_SHORT 3
-#define TYPE_RATIONAL 5
-#define ENTRY_BYTES 12
-#define DPI_MAX 100000
+#define TYPE_SHORT          3
+#define TYPE_RATIONAL       5
+#define ENTRY_BYTES         12
+#define DPI_MAX             100000
 
 struct tiff {
     const unsigned char *p;

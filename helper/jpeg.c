@@ -1,9 +1,11 @@
-/* JPEG by libjpeg-turbo, with the defaults Pillow uses too (slow integer DCT, smooth chroma upsampling).
+/* JPEG by libjpeg-turbo, with the defaults Pillow uses too (slow integer DCT, smooth chroma
+ * upsampling).
  *
- * The library reports errors by a callback that must not return: it jumps back to the one setjmp in decode_jpeg.  A file
- * that is cut short is given an end marker, as the library's own file reader does; the rows that were complete by then are
- * found out from the first warning that comes after it.
- * Source: libjpeg-turbo libjpeg.txt ("Error handling", "Data source managers", "Progressive JPEG support"). */
+ * The library reports errors by a callback that must not return: it jumps back to the one setjmp in
+ * decode_jpeg.  A file that is cut short is given an end marker, as the library's own file reader
+ * does; the rows that were complete by then are found out from the first warning that comes after
+ * it. Source: libjpeg-turbo libjpeg.txt ("Error handling", "Data source managers", "Progressive
+ * JPEG support"). */
 #include "helper/decode.h"
 
 #include "base/err.h"
@@ -18,7 +20,8 @@
 #include <jpeglib.h>
 #include <jerror.h>
 
-#define SCANS_MAX 500    /* honest files have about 10; each further one costs a pass over the picture */
+#define SCANS_MAX \
+    500 /* honest files have about 10; each further one costs a pass over the picture */
 #define MESSAGES_MAX 100 /* more warnings than this do not get more interesting */
 
 struct job {
@@ -29,11 +32,11 @@ struct job {
     jmp_buf bail;
     const struct decode_request *q;
     struct raster raster;
-    int code;             /* why bail was taken */
-    bool is_started;      /* rows may have come out */
-    bool is_past_end;     /* the file has ended before its end marker */
+    int code;         /* why bail was taken */
+    bool is_started;  /* rows may have come out */
+    bool is_past_end; /* the file has ended before its end marker */
     bool is_corrupt;
-    int cut_row;          /* rows that were complete when data ran out; -1: it did not */
+    int cut_row; /* rows that were complete when data ran out; -1: it did not */
 };
 
 static struct job *job_of(j_common_ptr c)
@@ -88,8 +91,9 @@ static bool has_luma(const struct jpeg_decompress_struct *j)
 }
 
 /* Rows of the file that are complete although the data of the current scan ends here.
- * One scan: what has been given out. Several: if this scan is the first to bring some of the luminance, the rows it has
- * reached; if all luminance was there before, every row; if more was still to come, none. */
+ * One scan: what has been given out. Several: if this scan is the first to bring some of the
+ * luminance, the rows it has reached; if all luminance was there before, every row; if more was
+ * still to come, none. */
 static int complete_rows(struct job *job)
 {
     struct jpeg_decompress_struct *j = &job->jpeg;
@@ -184,7 +188,10 @@ static void job_open(struct job *job, struct file_bytes file)
 
 static void read_density(const struct jpeg_decompress_struct *j, struct decode_answer *out)
 {
-    double unit = !j->saw_JFIF_marker ? 0 : j->density_unit == 1 ? 1 : j->density_unit == 2 ? 2.54 : 0;
+    double unit = !j->saw_JFIF_marker    ? 0
+                  : j->density_unit == 1 ? 1
+                  : j->density_unit == 2 ? 2.54
+                                         : 0;
 
     out->dpi_x = (int)(j->X_density * unit + 0.5);
     out->dpi_y = (int)(j->Y_density * unit + 0.5);
@@ -211,7 +218,8 @@ static void read_markers(const struct jpeg_decompress_struct *j, struct decode_a
     }
 }
 
-/* Let the decoder itself reduce by 2, 4 or 8 when the picture is too large; the raster does the rest. */
+/* Let the decoder itself reduce by 2, 4 or 8 when the picture is too large; the raster does the
+ * rest. */
 static void choose_scale(struct job *job)
 {
     struct jpeg_decompress_struct *j = &job->jpeg;
@@ -272,9 +280,9 @@ static void decode(struct job *job, struct decode_answer *out)
     choose_scale(job);
     job->is_started = true;
     jpeg_start_decompress(j);
-    rc = raster_open(&job->raster, (int)j->output_width, (int)j->output_height,
-                     raster_factor((int)j->output_width, (int)j->output_height, job->q->keep_pixels),
-                     3);
+    rc = raster_open(
+        &job->raster, (int)j->output_width, (int)j->output_height,
+        raster_factor((int)j->output_width, (int)j->output_height, job->q->keep_pixels), 3);
     if (rc < 0)
         bail(job, rc);
     out->reduce = (int)j->scale_denom * job->raster.f;
@@ -292,7 +300,8 @@ static int finish(struct job *job, struct decode_answer *out, unsigned char **rg
     out->rows = job->cut_row >= 0 ? job->cut_row : out->declared_height;
     if (out->rows < out->declared_height) {
         if (2 * (int64_t)out->rows < out->declared_height)
-            return err(RECTO_ETRUNCATED, "cut short: %d of %d rows", out->rows, out->declared_height);
+            return err(RECTO_ETRUNCATED, "cut short: %d of %d rows", out->rows,
+                       out->declared_height);
         r->n_row = MIN(r->n_row, (int)((int64_t)out->rows * r->in_h / out->declared_height));
         raster_fill_rest(r);
     }
@@ -308,8 +317,8 @@ static int finish(struct job *job, struct decode_answer *out, unsigned char **rg
     return 0;
 }
 
-/* A fault that the library cannot pass. In the middle of the picture: as if the file had ended there. Where the file has
- * ended: it is cut short and nothing else. */
+/* A fault that the library cannot pass. In the middle of the picture: as if the file had ended
+ * there. Where the file has ended: it is cut short and nothing else. */
 static int forgive(struct job *job, const struct decode_answer *out)
 {
     if (job->raster.n_row > 0)

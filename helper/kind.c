@@ -1,5 +1,5 @@
-/* Kinds by their first bytes, never by a file's name. Most are named only to tell the user what the file is.
- * Source of the signatures: file/file magic/Magdir, and each format's own specification. */
+/* Kinds by their first bytes, never by a file's name. Most are named only to tell the user what the
+ * file is. Source of the signatures: file/file magic/Magdir, each format's own specification. */
 #include "helper/decode.h"
 
 #include <ctype.h>
@@ -14,7 +14,8 @@ static const struct {
 } signatures[] = {
     {0, STR("\xFF\xD8\xFF"), "JPEG"},
     {0, STR("\x89PNG\r\n\x1A\n"), "PNG"},
-    {0, STR("\x89PNG"), "PNG"}, /* line ends changed in transport: the PNG reader says what is wrong */
+    {0, STR("\x89PNG"),
+     "PNG"}, /* line ends changed in transport: the PNG reader says what is wrong */
     {0, STR("GIF87a"), "GIF"},
     {0, STR("GIF89a"), "GIF"},
     {8, STR("WEBP"), "WebP"},
@@ -39,12 +40,16 @@ static const struct {
     {0, STR("PK\x05\x06"), "an empty ZIP"},
     {0, STR("\xD0\xCF\x11\xE0"), "an old office document: convert it to PDF"},
     {0, STR("\x1F\x8B"), "gzip"},
-    {0, STR("\xFD"
-            "7zXZ"), "xz"},
+    {0,
+     STR("\xFD"
+         "7zXZ"),
+     "xz"},
     {0, STR("7z\xBC\xAF\x27\x1C"), "7-Zip"},
     {0, STR("Rar!"), "RAR"},
-    {0, STR("\x7F"
-            "ELF"), "a program (ELF)"},
+    {0,
+     STR("\x7F"
+         "ELF"),
+     "a program (ELF)"},
     {0, STR("BM"), "BMP"},
 };
 

@@ -1,6 +1,7 @@
-/* recto-decode: turns the bytes of one picture after the other into RGB, in a sandbox, so that a hostile file can take over
- * nothing but this process, which has no secrets, no files, no network.  Started by recto; src/base/decode_proto.h is what
- * is said over its stdin and stdout.  Nothing is written to stderr: what goes wrong is an answer. */
+/* recto-decode: turns the bytes of one picture after the other into RGB, in a sandbox, so that a
+ * hostile file can take over nothing but this process, which has no secrets, no files, no network.
+ * Started by recto; src/base/decode_proto.h is what is said over its stdin and stdout.  Nothing is
+ * written to stderr: what goes wrong is an answer. */
 #include "base/decode_proto.h"
 #include "base/err.h"
 #include "helper/decode.h"
@@ -13,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MEMORY_MIB 2048
-#define CPU_S 90          /* of the process; it retires after a third, so any page has two thirds: 60 s */
+#define MEMORY_MIB  2048
+#define CPU_S       90 /* of the process; it retires after 30, so that any page has 60 */
 #define DRAIN_BYTES 65536
 
 struct settings {
@@ -132,8 +133,8 @@ static double cpu_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The file's bytes follow the request. They are taken off the stream even when there is no room for them, since the other
- * side does not listen before it has sent all. */
+/* The file's bytes follow the request. They are taken off the stream even when there is no room for
+ * them, since the other side does not listen before it has sent all. */
 static bool read_file(struct file_bytes *f, unsigned char **block, uint64_t n)
 {
     *block = malloc(n ? (size_t)n : 1);

@@ -1,6 +1,7 @@
-/* PNG by libspng, row by row.  Pictures of 16 bits are fetched with 16 bits, since grey is to be rounded (v / 257) while
- * colour keeps its high byte; everything else comes as 8 bits, with alpha only where there is some.
- * Source: libspng docs/decode.md; PNG specification (W3C, third edition) 5, 8, 11. */
+/* PNG by libspng, row by row.  Pictures of 16 bits are fetched with 16 bits, since grey is to be
+ * rounded (v / 257) while colour keeps its high byte; everything else comes as 8 bits, with alpha
+ * only where there is some. Source: libspng docs/decode.md; PNG specification (W3C, third edition)
+ * 5, 8, 11. */
 #include "helper/decode.h"
 
 #include "base/err.h"
@@ -11,20 +12,21 @@
 #include <spng.h>
 #include <stdlib.h>
 
-#define CHUNK_MAX ((size_t)16 << 20)  /* one chunk that is not picture data */
+#define CHUNK_MAX  ((size_t)16 << 20) /* one chunk that is not picture data */
 #define CHUNKS_MAX ((size_t)64 << 20) /* all of them */
-#define IHDR_END 29                   /* signature 8, length 4, "IHDR" 4, 13 bytes of fields */
+#define IHDR_END   29                 /* signature 8, length 4, "IHDR" 4, 13 bytes of fields */
 
 struct job {
     spng_ctx *png;
     struct spng_ihdr head;
     struct raster raster;
     bool has_alpha, is_16;
-    int format;          /* enum spng_format */
-    unsigned char *wide; /* 16 bits: one row; interlaced: the whole picture, in the format's layout */
-    size_t row_bytes;    /* of a row in the format's layout */
+    int format; /* enum spng_format */
+    unsigned char
+        *wide;        /* 16 bits: one row; interlaced: the whole picture, in the format's layout */
+    size_t row_bytes; /* of a row in the format's layout */
     unsigned char *mended; /* a copy of the file, see mend_cut; NULL: not needed */
-    const char *fault;   /* why rows stopped coming */
+    const char *fault;     /* why rows stopped coming */
 };
 
 static uint32_t be32(const unsigned char *p)
@@ -52,8 +54,9 @@ static int check_header(struct file_bytes f, const struct decode_request *q)
     return check_size(be32(f.p + 16), be32(f.p + 20), q);
 }
 
-/* The library wants a chunk whole before it uses any of it, and many files have one chunk of picture data only. So when the
- * file ends inside such a chunk, a copy is made in which the chunk ends there too; its checksum is then not asked for. */
+/* The library wants a chunk whole before it uses any of it, and many files have one chunk of
+ * picture data only. So when the file ends inside such a chunk, a copy is made in which the chunk
+ * ends there too; its checksum is then not asked for. */
 static int mend_cut(struct job *job, struct file_bytes *f)
 {
     size_t at = 8, len = 0;
@@ -144,7 +147,7 @@ static int read_straight(struct job *job)
     return 0;
 }
 
-/* Seven passes over the whole picture; a row is complete when the last pass has reached beyond it. */
+/* Seven passes over the whole picture; a row is complete when the last pass is beyond it. */
 static int read_interlaced(struct job *job)
 {
     size_t bytes = job->row_bytes * job->head.height;
@@ -159,7 +162,8 @@ static int read_interlaced(struct job *job)
         return damaged(SPNG_EMEM);
     while ((rc = spng_get_row_info(job->png, &info)) == 0) {
         if (info.pass == 6)
-            complete = (int)info.row_num; /* all rows above: even ones are there since the pass before */
+            complete =
+                (int)info.row_num; /* all rows above: even ones are there since the pass before */
         rc = spng_decode_row(job->png, job->wide + info.row_num * job->row_bytes, job->row_bytes);
         if (rc)
             break;
@@ -179,13 +183,14 @@ static void read_extras(struct job *job, struct decode_answer *out)
     struct spng_phys phys;
     struct spng_iccp icc;
 
-    /* eXIf may stand behind the picture; a wrong checksum of the last picture data shows only now. */
+    /* eXIf may stand behind the picture; a wrong checksum of the last picture data shows only now.
+     */
     if (!job->fault && spng_decode_chunks(job->png) == SPNG_ECHUNK_CRC)
         out->flags |= DECODE_CORRUPT;
     if (spng_get_iccp(job->png, &icc) == 0)
         out->flags |= DECODE_ICC;
-    if (spng_get_phys(job->png, &phys) == 0 && phys.unit_specifier == 1 &&
-        phys.ppu_x < 4000000 && phys.ppu_y < 4000000) {
+    if (spng_get_phys(job->png, &phys) == 0 && phys.unit_specifier == 1 && phys.ppu_x < 4000000 &&
+        phys.ppu_y < 4000000) {
         out->dpi_x = (int)(phys.ppu_x * 0.0254 + 0.5);
         out->dpi_y = (int)(phys.ppu_y * 0.0254 + 0.5);
     }
@@ -230,7 +235,8 @@ static int decode(struct job *job, struct file_bytes f, const struct decode_requ
     TRY(job_open(job, f));
     w = out->declared_width = (int)job->head.width;
     h = out->declared_height = (int)job->head.height;
-    TRY(raster_open(&job->raster, w, h, raster_factor(w, h, q->keep_pixels), job->has_alpha ? 4 : 3));
+    TRY(raster_open(&job->raster, w, h, raster_factor(w, h, q->keep_pixels),
+                    job->has_alpha ? 4 : 3));
     rc = spng_decode_image(job->png, NULL, 0, job->format,
                            SPNG_DECODE_PROGRESSIVE | (job->has_alpha ? SPNG_DECODE_TRNS : 0));
     if (rc)

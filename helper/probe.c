@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define MEMORY_STEP ((size_t)64 << 20)
-#define MEMORY_END ((size_t)16 << 30) /* got this much: there is no limit */
+#define MEMORY_END  ((size_t)16 << 30) /* got this much: there is no limit */
 
 static int probe_open(void)
 {
@@ -48,7 +48,8 @@ static int probe_cpu(void)
 
 static int probe_code(void)
 {
-    void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                   0);
 
     return p == MAP_FAILED ? PROBE_STOPPED : PROBE_WENT_THROUGH;
 }

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MISSING_GREY 127
-#define LIGHT_LUMA 180     /* alpha-weighted mean luminance above which lettering counts as white */
+#define MISSING_GREY   127
+#define LIGHT_LUMA     180 /* alpha-weighted mean luminance above which lettering counts as white */
 #define WHITE_BACKDROP 255
-#define GREY_BACKDROP 64
-#define FACTOR_MAX 256 /* 255 * 255 * 256 * 256 still fits the 32 bits of a sum */
+#define GREY_BACKDROP  64
+#define FACTOR_MAX     256 /* 255 * 255 * 256 * 256 still fits the 32 bits of a sum */
 
 int raster_factor(int w, int h, int64_t keep)
 {
@@ -25,7 +25,8 @@ int raster_open(struct raster *r, int w, int h, int f, int channels)
 {
     *r = (struct raster){.in_w = w, .in_h = h, .f = f, .channels = channels};
     if (f > FACTOR_MAX)
-        return err(RECTO_ETOOLARGE, "%d x %d would have to be reduced by %d (--max-pixels)", w, h, f);
+        return err(RECTO_ETOOLARGE, "%d x %d would have to be reduced by %d (--max-pixels)", w, h,
+                   f);
     r->w = (int)div_up(w, f);
     r->h = (int)div_up(h, f);
     r->px = mem_big((size_t)r->w * (size_t)r->h * (size_t)channels);
@@ -34,8 +35,10 @@ int raster_open(struct raster *r, int w, int h, int f, int channels)
         r->sum = calloc((size_t)r->w * (size_t)channels, sizeof *r->sum);
     }
     if (!r->px || (f > 1 && (!r->row || !r->sum)))
-        return err(RECTO_ETOOLARGE, "%d x %d needs more memory than the decoder may use "
-                                    "(--max-pixels)", w, h);
+        return err(RECTO_ETOOLARGE,
+                   "%d x %d needs more memory than the decoder may use "
+                   "(--max-pixels)",
+                   w, h);
     return 0;
 }
 

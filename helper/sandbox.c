@@ -1,5 +1,5 @@
-/* Sources: Linux Documentation/userspace-api/landlock.rst (ABI versions, best-effort use), landlock(7), seccomp(2),
- * libseccomp seccomp_rule_add(3). */
+/* Sources: Linux Documentation/userspace-api/landlock.rst (ABI versions, best-effort use),
+ * landlock(7), seccomp(2), libseccomp seccomp_rule_add(3). */
 #include "helper/sandbox.h"
 
 #include "base/decode_proto.h"
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
     __has_feature(memory_sanitizer)
 #define INSTRUMENTED 1
 #endif
@@ -43,7 +43,8 @@ static int limit(int what, rlim_t value, const char *name)
     struct rlimit r = {value, value};
 
     if (setrlimit(what, &r) < 0)
-        return err(RECTO_ERENDER, "the decoder's limit of %s cannot be set: %s", name, strerror(errno));
+        return err(RECTO_ERENDER, "the decoder's limit of %s cannot be set: %s", name,
+                   strerror(errno));
     return 0;
 }
 
@@ -62,7 +63,7 @@ struct ruleset {
     uint64_t fs, net, scoped;
 };
 
-/* What each version of the interface can refuse, and how much of struct ruleset it reads. Index: version. */
+/* What each version of the interface can refuse, and how much of struct ruleset it reads. */
 static const struct {
     struct ruleset all;
     size_t bytes;
@@ -105,8 +106,8 @@ static const int harmless[] = {
 
 /* What the sanitizers' own machinery needs in order to run, and to report. */
 static const int instrument[] = {
-    SCMP_SYS(sigaltstack),    SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(getpid),
-    SCMP_SYS(gettid),         SCMP_SYS(sched_yield),  SCMP_SYS(getrusage),
+    SCMP_SYS(sigaltstack), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(getpid),
+    SCMP_SYS(gettid),      SCMP_SYS(sched_yield),  SCMP_SYS(getrusage),
 };
 
 static int allow_each(scmp_filter_ctx c, const int *call, size_t n)

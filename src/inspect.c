@@ -186,7 +186,7 @@ out:
 const char *recto_features(void)
 {
     static _Thread_local char text[160];
-    struct device_opts o = {"auto", "auto", false, 1};
+    struct device_opts o = {"cpu", "auto", "auto", false, 1};
     struct device_info info = {0};
     struct device *d;
 

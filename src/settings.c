@@ -143,6 +143,7 @@ int settings_model_dir(const struct recto_settings *s, char **dir, bool *is_defa
 struct device_opts settings_device(const struct recto_settings *s)
 {
     return (struct device_opts){
+        .name = s->device,
         .precision = s->precision,
         .kernels = s->cpu_kernels,
         .router_bf16 = strcmp(s->router, "bf16") == 0,

@@ -7,12 +7,15 @@
 
 static const struct backend *const backends[] = {
     &backend_cpu,
+    &backend_sim,
 };
 
 const struct backend *backend_find(const char *name)
 {
+    size_t n = strcspn(name, ":");
+
     for (size_t i = 0; i < COUNT(backends); i++)
-        if (strcmp(backends[i]->name, name) == 0)
+        if (strlen(backends[i]->name) == n && memcmp(backends[i]->name, name, n) == 0)
             return backends[i];
     err(RECTO_EDEVICE, "device: no '%s' in this build (recto --version lists what is there)", name);
     return NULL;

@@ -25,6 +25,7 @@ struct device; /* a backend's own */
 struct kv;     /* a backend's paged cache slab */
 
 struct device_opts {
+    const char *name;      /* as asked for: "cpu", or a backend's name and a variant of its own behind a colon */
     const char *precision; /* "auto", "bf16", "fp32" */
     const char *kernels;   /* CPU: "auto" or the highest set to use: "c", "avx2", "avx512", "avx512bf16" */
     bool router_bf16;      /* round the router's inputs, weights and logits to bf16, as the published runs did */
@@ -73,6 +74,7 @@ enum linear_mode {
 
 struct backend {
     const char *name;
+    bool is_simulated; /* computes nothing: weights are not read */
 
     /* ---- device ---- */
     int (*open)(struct device **out, const struct device_opts *opts);
@@ -147,9 +149,10 @@ struct backend {
     int (*attend)(struct device *d, tensor out, tensor q, struct kv *kv, int layer, const struct batch *b);
 };
 
-extern const struct backend backend_cpu;
+extern const struct backend backend_cpu, backend_sim;
 
-/* The record of a name ("cpu", ...); NULL with a sentence when this build has no such backend. */
+/* The record of a name ("cpu", "sim:h200": what stands before a colon counts); NULL with a sentence when this build has no
+ * such backend. */
 const struct backend *backend_find(const char *name);
 
 #endif

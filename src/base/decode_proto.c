@@ -5,11 +5,10 @@
 
 #include <string.h>
 
-#define HELLO_MAGIC 0x31484452u   /* "RDH1" */
+#define HELLO_MAGIC   0x31484452u /* "RDH1" */
 #define REQUEST_MAGIC 0x31514452u /* "RDQ1" */
-#define ANSWER_MAGIC 0x31414452u  /* "RDA1" */
-#define KIND_IMAGE 1
-#define DPI_MAX 100000
+#define ANSWER_MAGIC  0x31414452u /* "RDA1" */
+#define KIND_IMAGE    1
 
 /* Writing and reading advance *p. */
 static void put32(unsigned char **p, uint32_t v)
@@ -29,7 +28,7 @@ static uint32_t get32(const unsigned char **p)
     uint32_t v = 0;
 
     for (int i = 0; i < 4; i++)
-        v |= (uint32_t)*(*p)++ << (8 * i);
+        v |= (uint32_t) * (*p)++ << (8 * i);
     return v;
 }
 
@@ -84,7 +83,8 @@ int decode_hello_unpack(struct decode_hello *h, const unsigned char in[DECODE_HE
     if (get32(&in) != HELLO_MAGIC)
         return err(RECTO_EFORMAT, "it does not greet as recto-decode does");
     if (get32(&in) != DECODE_VERSION)
-        return err(RECTO_EFORMAT, "it is of another version: install recto and recto-decode together");
+        return err(RECTO_EFORMAT,
+                   "it is of another version: install recto and recto-decode together");
     h->flags = get32(&in);
     if (h->flags & ~(unsigned)(DECODE_NO_LANDLOCK | DECODE_NO_SECCOMP | DECODE_REFUSED))
         return err(RECTO_EFORMAT, "its greeting has unknown flags %#x", h->flags);
@@ -187,8 +187,8 @@ int decode_answer_unpack(struct decode_answer *a, const unsigned char in[DECODE_
     TRY(get_int(&in, "row count", 0, DECODE_SIDE_MAX, &a->rows));
     TRY(get_int(&in, "orientation", 0, 8, &a->orientation));
     TRY(get_int(&in, "flag set", 0, DECODE_FLAGS_ALL, (int *)&a->flags));
-    TRY(get_int(&in, "resolution", 0, DPI_MAX, &a->dpi_x));
-    TRY(get_int(&in, "resolution", 0, DPI_MAX, &a->dpi_y));
+    TRY(get_int(&in, "resolution", 0, DECODE_DPI_MAX, &a->dpi_x));
+    TRY(get_int(&in, "resolution", 0, DECODE_DPI_MAX, &a->dpi_y));
     a->n_rgb = get64(&in);
     TRY(get_text(&in, a->kind, DECODE_KIND_MAX));
     TRY(get_text(&in, a->text, DECODE_TEXT_MAX));

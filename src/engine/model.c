@@ -5,12 +5,13 @@
 
 static int load_weights(struct model *m, const char *dir)
 {
-    struct ckpt ckpt;
+    struct ckpt ckpt = {0};
     struct loader ld;
     int rc;
 
-    TRY_OUT(ckpt_open(&ckpt, dir));
-    loader_init(&ld, &m->weights, m->be, m->dev, &ckpt);
+    if (!m->be->is_simulated)
+        TRY_OUT(ckpt_open(&ckpt, dir));
+    loader_init(&ld, &m->weights, m->be, m->dev, m->be->is_simulated ? NULL : &ckpt);
     vision_load(&m->vision, &ld, &m->cfg);
     decoder_load(&m->decoder, &ld, &m->cfg.decoder);
     rc = loader_finish(&ld);

@@ -213,7 +213,8 @@ int runner_step(struct runner *rn, const struct batch_builder *bb, struct pick *
     for (int i = 0; i < n; i++) {
         const struct request *q = bb->out[i];
 
-        rn->ask[i] = (struct sample_ask){&q->sampler, q->id, q->s.n_known, q->n_prompt, q->image.a};
+        rn->ask[i] = (struct sample_ask){&q->sampler, q->id, q->s.n_known, q->n_prompt, q->image.a,
+                                           rn->model->cfg.decoder.eos};
     }
     if (!r->be->sample) {
         TRY(runner_forward(rn, bb));

@@ -5,9 +5,9 @@
  *               interactive ones.  A page starts when its prompt fits the pool; it grows block by block.
  *   a step      every running page that decodes gets its row; what the chunk leaves goes to prompts; and one group of views
  *               of equal size is encoded, taken from as many pages as it needs.  Interactive pages first, then by age.
- *   two speeds  while interactive pages run beside others, steps of interactive pages alone alternate with steps of all, so
- *               that each side gets half of the device's time: a lone page is at most about twice as slow as on an idle
- *               device, whatever the rest is.
+ *   two speeds  while interactive pages run beside others, steps of interactive pages alone alternate with steps of all, three
+ *               quarters of the device's time for the former: a lone page is about 1.4 times as slow as on an idle device,
+ *               whatever the rest is.
  *   no room     when a page needs a block and none is free, the youngest page of the least class gives its blocks back and
  *               waits at the front; what it had read is kept and computed again when it returns.
  *   static      (for comparison) pages start together, `max_running` at a time or after a wait, and none joins. */
@@ -78,7 +78,7 @@ struct sched {
     struct sched_page **running; /* [n_running] by age */
     int n_running, n_interactive;
     int64_t n_admitted;
-    int64_t used_us[2]; /* device time of shared steps [0] and of interactive ones [1], levelled */
+    int64_t used_us[2]; /* device time of shared steps [0], weighted, and of interactive ones [1], levelled */
     struct sched_step step;
     int64_t n_preempted, n_step, n_shared_step; /* counters */
 };

@@ -73,8 +73,10 @@ static int greet(struct helper *h, const char *path, int64_t deadline_ns)
     struct decode_hello hello;
 
     if (helper_receive(h, bytes, sizeof bytes, deadline_ns) < 0)
-        return err(RECTO_ERENDER, "page could not be drawn: %s does not run as it should; "
-                                  "install recto and recto-decode together", path);
+        return err(RECTO_ERENDER,
+                   "page could not be drawn: %s does not run as it should; "
+                   "install recto and recto-decode together",
+                   path);
     if (decode_hello_unpack(&hello, bytes) < 0) {
         helper_stop(h);
         return err_prefix(RECTO_ERENDER, "page could not be drawn: %s", path);
@@ -82,8 +84,9 @@ static int greet(struct helper *h, const char *path, int64_t deadline_ns)
     h->missing = hello.flags;
     if (hello.flags & DECODE_REFUSED) {
         helper_stop(h);
-        return err(RECTO_ERENDER, "page could not be drawn: this system lacks %s%s%s, and the strict "
-                                  "sandbox was asked for",
+        return err(RECTO_ERENDER,
+                   "page could not be drawn: this system lacks %s%s%s, and the strict "
+                   "sandbox was asked for",
                    hello.flags & DECODE_NO_LANDLOCK ? "Landlock" : "",
                    (hello.flags & 3) == 3 ? " and " : "",
                    hello.flags & DECODE_NO_SECCOMP ? "seccomp" : "");
@@ -98,14 +101,17 @@ int helper_start(struct helper *h, const char *path, bool is_strict, int64_t dea
     *h = HELPER_NONE;
     e = make_stream(fd);
     if (e)
-        return err(RECTO_ERENDER, "page could not be drawn: no stream to %s: %s", path, strerror(e));
+        return err(RECTO_ERENDER, "page could not be drawn: no stream to %s: %s", path,
+                   strerror(e));
     e = spawn(&h->pid, path, is_strict, fd[1]);
     close(fd[1]);
     if (e) {
         h->pid = 0;
         close(fd[0]);
-        return err(RECTO_ERENDER, "page could not be drawn: the decoder %s cannot be started: %s; it "
-                                  "belongs beside recto, or name it with --helper", path, strerror(e));
+        return err(RECTO_ERENDER,
+                   "page could not be drawn: the decoder %s cannot be started: %s; it "
+                   "belongs beside recto, or name it with --helper",
+                   path, strerror(e));
     }
     h->fd = fd[0];
     return greet(h, path, deadline_ns);
@@ -152,9 +158,10 @@ static int hung_up(struct helper *h)
     if (sig == SIGXCPU)
         return err(RECTO_ETOOLARGE, "the page takes more time than the decoder may use");
     if (sig == SIGSYS)
-        return err(RECTO_ERENDER, "page could not be drawn: the decoder tried what its sandbox forbids");
-    return err(RECTO_ERENDER, "page could not be drawn: the decoder was ended by signal %d (%s)", sig,
-               sigdescr_np(sig) ? sigdescr_np(sig) : "unknown");
+        return err(RECTO_ERENDER,
+                   "page could not be drawn: the decoder tried what its sandbox forbids");
+    return err(RECTO_ERENDER, "page could not be drawn: the decoder was ended by signal %d (%s)",
+               sig, sigdescr_np(sig) ? sigdescr_np(sig) : "unknown");
 }
 
 /* Wait until the stream is ready for `events`. */

@@ -1,5 +1,5 @@
-/* The helper process: started, talked to under a deadline, and ended.  It holds nothing worth keeping, so it is always ended by
- * SIGKILL; whatever goes wrong, the next page gets a fresh one. */
+/* The helper process: started, talked to under a deadline, and ended.  It holds nothing worth
+ * keeping, so it is always ended by SIGKILL; whatever goes wrong, the next page gets a new one. */
 #ifndef RECTO_PAGE_HELPER_H
 #define RECTO_PAGE_HELPER_H
 
@@ -16,13 +16,15 @@ struct helper {
 
 #define HELPER_NONE ((struct helper){.fd = -1})
 
-/* Start `path`: no environment, no descriptor but the stream, its own process group (so that Ctrl-C does not reach it), default
- * signals. Waits for its greeting until deadline_ns (clock_ns). RECTO_ERENDER names the path and the reason. */
+/* Start `path`: no environment, no descriptor but the stream, its own process group (so that Ctrl-C
+ * does not reach it), default signals. Waits for its greeting until deadline_ns (clock_ns).
+ * RECTO_ERENDER names the path and the reason. */
 int helper_start(struct helper *h, const char *path, bool is_strict, int64_t deadline_ns);
 /* Whether it is running, as far as one can tell without talking to it. */
 bool helper_is_alive(const struct helper *h);
-/* Send or receive exactly n bytes before deadline_ns. On failure the helper is ended and RECTO_ERENDER says why: `page could
- * not be drawn: REASON`; RECTO_ETOOLARGE when it was its CPU limit. Never raises SIGPIPE. */
+/* Send or receive exactly n bytes before deadline_ns. On failure the helper is ended and
+ * RECTO_ERENDER says why: `page could not be drawn: REASON`; RECTO_ETOOLARGE when it was its CPU
+ * limit. Never raises SIGPIPE. */
 int helper_send(struct helper *h, const void *p, size_t n, int64_t deadline_ns);
 int helper_receive(struct helper *h, void *p, size_t n, int64_t deadline_ns);
 void helper_stop(struct helper *h); /* also when not running */

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRIM 0.02
-#define BINS 64
-#define QUIET_D 40     /* differences up to this are paper and its noise */
-#define LEAST_T 16
+#define TRIM       0.02
+#define BINS       64
+#define QUIET_D    40 /* differences up to this are paper and its noise */
+#define LEAST_T    16
 #define MIN_PIXELS 6
-#define MIN_SIDE 4
+#define MIN_SIDE   4
 
 /* The part of the view that is looked at, w x h pixels. */
 struct field {
@@ -84,7 +84,7 @@ struct blob {
     int n, left, right, top, bottom;
 };
 
-/* Take the component around pixel `at` off the map (ink becomes 0); stack has room for every pixel. */
+/* Take the component around pixel `at` off the map (ink becomes 0); stack can hold every pixel. */
 static struct blob take_blob(unsigned char *ink, int w, int h, int at, int *stack)
 {
     struct blob b = {.left = w, .top = h};

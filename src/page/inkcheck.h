@@ -1,9 +1,10 @@
-/* A quick look at the ink of a page, on its 1024 x 1024 global view: is it empty, and is its print so small or so dense that a
- * small model will not read it?
+/* A quick look at the ink of a page, on its 1024 x 1024 global view: is it empty, and is its print
+ * so small or so dense that a small model will not read it?
  *
- * The page inside the view is trimmed by 2 % on each side.  Background, per channel: centre of the fullest of 64 bins.
- * d = max over channels |value - background|; sigma = 1.4826 median of the d <= 40; ink is d > T = max(16, 4 sigma).
- * 8-connected components of ink with at least 6 pixels and a side of at least 4 are kept: letters and larger; not dust. */
+ * The page inside the view is trimmed by 2 % on each side.  Background, per channel: centre of the
+ * fullest of 64 bins.  d = max over channels |value - background|; sigma = 1.4826 times the median
+ * of the d up to 40; ink is d > T = max(16, 4 sigma).  8-connected components of ink with at least
+ * 6 pixels and a side of at least 4 are kept: letters and larger; not dust. */
 #ifndef RECTO_PAGE_INKCHECK_H
 #define RECTO_PAGE_INKCHECK_H
 
@@ -15,14 +16,17 @@ struct ink {
     int threshold;     /* T */
 };
 
-/* global [1024][1024][3]; frame is where the page lies in it (view_global_frame of the page's size). RECTO_ENOMEM. */
+/* global [1024][1024][3]; frame is where the page lies in it (view_global_frame of the page's
+ * size). RECTO_ENOMEM. */
 int ink_measure(struct ink *ink, const unsigned char *global, struct view_frame frame);
-/* Nothing is on the page. Only true for really empty paper: a page number is enough to make it false. */
+/* Nothing is on the page. Only true for really empty paper: a page number is enough to make it
+ * false. */
 bool ink_is_blank(const struct ink *ink);
-/* Probably beyond the mini model: letters under INK_MIN_HEIGHT pixels, or more than INK_MAX_KEPT of them. */
+/* Probably beyond the mini model: letters under INK_MIN_HEIGHT pixels, or more than INK_MAX_KEPT of
+ * them. */
 bool ink_is_dense(const struct ink *ink);
 
 #define INK_MIN_HEIGHT 12
-#define INK_MAX_KEPT 800
+#define INK_MAX_KEPT   800
 
 #endif

@@ -8,8 +8,8 @@
 
 #define BLOCK 32 /* pixels; a 32 x 32 block of both pictures fits in the first-level cache */
 
-/* Output pixel (x, y) is stored pixel (a, b) = (x, y), or (y, x) when is_transposed, with a counted from the right when
- * from_right and b from the bottom when from_bottom. */
+/* Output pixel (x, y) is stored pixel (a, b) = (x, y), or (y, x) when is_transposed, with a counted
+ * from the right when from_right and b from the bottom when from_bottom. */
 struct turn {
     bool is_transposed, from_right, from_bottom;
 };

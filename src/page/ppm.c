@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SIDE_MAX 100000
+#define SIDE_MAX     100000
 #define MISSING_GREY 127
 
 struct cursor {
@@ -37,10 +37,13 @@ static int next_number(struct cursor *c, int *out)
             c->at++;
     }
     *out = 0;
-    for (digits = 0; c->at < c->n && c->p[c->at] >= '0' && c->p[c->at] <= '9' && digits < 7; digits++)
+    for (digits = 0; c->at < c->n && c->p[c->at] >= '0' && c->p[c->at] <= '9' && digits < 7;
+         digits++)
         *out = *out * 10 + (c->p[c->at++] - '0');
-    if (digits == 0 || c->at == start + digits || c->at == c->n || !(is_space(c->p[c->at]) || c->p[c->at] == '#'))
-        return err(RECTO_EDAMAGED, "damaged: the header of the PPM is not P6, width, height, maxval");
+    if (digits == 0 || c->at == start + digits || c->at == c->n ||
+        !(is_space(c->p[c->at]) || c->p[c->at] == '#'))
+        return err(RECTO_EDAMAGED,
+                   "damaged: the header of the PPM is not P6, width, height, maxval");
     return 0;
 }
 

@@ -1,7 +1,8 @@
-/* Both passes are one kernel, mix: a weighted sum of `count` vectors of LANES bytes that lie `stride` bytes apart.
- * Down a column that is the picture as it is.  Along a row the samples of one pixel would be 3 bytes apart, which no
- * vector unit likes; so ROWS rows are first transposed into a strip in which the same pixel of all rows is adjacent, and
- * the horizontal pass becomes a vertical one over the strip. */
+/* Both passes are one kernel, mix: a weighted sum of `count` vectors of LANES bytes that lie
+ * `stride` bytes apart. Down a column that is the picture as it is.  Along a row the samples of one
+ * pixel would be 3 bytes apart, which no vector unit likes; so ROWS rows are first transposed into
+ * a strip in which the same pixel of all rows is adjacent, and the horizontal pass becomes a
+ * vertical one over the strip. */
 #include "page/resize.h"
 
 #include "base/err.h"
@@ -13,17 +14,18 @@
 #include <string.h>
 
 #define FRACTION_BITS 22
-#define LANES 32
-#define ROWS 32             /* rows of a strip */
-#define STRIP (ROWS * 3)    /* bytes of one pixel column of a strip: 3 x LANES */
-#define COLUMNS 64          /* output pixels computed before they are put back into rows */
+#define LANES         32
+#define ROWS          32         /* rows of a strip */
+#define STRIP         (ROWS * 3) /* bytes of one pixel column of a strip: 3 x LANES */
+#define COLUMNS       64         /* output pixels computed before they are put back into rows */
 
 _Static_assert(STRIP % LANES == 0, "a strip's column is whole vectors");
 
-/* The same C, compiled twice, chosen by the loader; -O3 because gcc does not vectorise these loops at -O2. */
+/* The same C, compiled twice, chosen by the loader; -O3 because gcc does not vectorise these loops
+ * at -O2. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) &&             \
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #define WIDE_CLONE __attribute__((target_clones("avx2", "default")))
 #endif
@@ -32,7 +34,8 @@ _Static_assert(STRIP % LANES == 0, "a strip's column is whole vectors");
 #define WIDE_CLONE
 #endif
 
-/* The weights of one axis: output i is the sum of weight[i*cap + k] * in[first[i] + k], k < count[i]. */
+/* The weights of one axis: output i is the sum over k < count[i] of
+ * weight[i*cap + k] * in[first[i] + k]. */
 struct axis {
     int cap;
     int *first, *count;
@@ -119,8 +122,9 @@ static inline void add8(int32_t *restrict acc, const uint8_t *restrict in, int32
         acc[j] += in[j] * w;
 }
 
-/* out[j] = clamp((2^21 + sum_k w[k] in[k*stride + j]) >> 22) for j < LANES.  Written in eights, so that the compiler sees
- * four vectors and keeps them in registers over the loop; one loop of 32 it would run through memory. */
+/* out[j] = clamp((2^21 + sum_k w[k] in[k*stride + j]) >> 22) for j < LANES.  Written in eights, so
+ * that the compiler sees four vectors and keeps them in registers over the loop; one loop of 32 it
+ * would run through memory. */
 static inline void mix(uint8_t *restrict out, const uint8_t *restrict in, size_t stride,
                        const int32_t *restrict w, int count)
 {
@@ -147,7 +151,7 @@ static uint8_t mix_one(const uint8_t *in, size_t stride, const int32_t *w, int c
     return clamp_sum(acc);
 }
 
-/* One output row of n bytes from rows `stride` apart. The last vector overlaps the one before it. */
+/* One output row of n bytes from rows `stride` apart. The last vector overlaps the one before. */
 WIDE_CLONE static void mix_row(uint8_t *out, const uint8_t *in, size_t stride, const int32_t *w,
                                int count, size_t n)
 {
@@ -174,8 +178,9 @@ WIDE_CLONE static void mix_strip(uint8_t *out, const uint8_t *strip, const struc
     }
 }
 
-/* Copy n pixels whose places are src_step and dst_step bytes apart.  Four bytes at a time are faster than three;
- * the fourth is overwritten by the pixel copied next into that place, so the last one is copied exactly. */
+/* Copy n pixels whose places are src_step and dst_step bytes apart.  Four bytes at a time are
+ * faster than three; the fourth is overwritten by the pixel copied next into that place, so the
+ * last one is copied exactly. */
 static inline void copy_pixels(uint8_t *dst, size_t dst_step, const uint8_t *src, size_t src_step,
                                int n)
 {
@@ -184,8 +189,9 @@ static inline void copy_pixels(uint8_t *dst, size_t dst_step, const uint8_t *src
     memcpy(dst, src, 3);
 }
 
-/* strip [w][ROWS][3] from n_row <= ROWS rows of w pixels; missing rows are left as they are (never read back). Rows go in
- * upwards, so a fourth byte falls into the next row's place; the last row of a full strip has none, hence one by one. */
+/* strip [w][ROWS][3] from n_row <= ROWS rows of w pixels; missing rows are left as they are (never
+ * read back). Rows go in upwards, so a fourth byte falls into the next row's place; the last row of
+ * a full strip has none, hence one by one. */
 static void strip_from_rows(uint8_t *strip, const uint8_t *in, int w, int n_row)
 {
     for (int x0 = 0; x0 < w; x0 += COLUMNS) {
@@ -205,7 +211,8 @@ static void strip_from_rows(uint8_t *strip, const uint8_t *in, int w, int n_row)
     }
 }
 
-/* The inverse for n_col columns; out points at the first pixel of the first row, rows are row_bytes apart. */
+/* The inverse for n_col columns; out points at the first pixel of the first row, rows are row_bytes
+ * apart. */
 static void strip_to_rows(uint8_t *out, size_t row_bytes, const uint8_t *strip, int n_col,
                           int n_row)
 {

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DEFAULT_PIXELS ((int64_t)64 << 20)
+#define DEFAULT_PIXELS     ((int64_t)64 << 20)
 #define DEFAULT_TIMEOUT_MS 60000
 
 struct page_source {
@@ -26,9 +26,10 @@ struct page_source {
 
 int page_source_open(struct page_source **out, const struct recto_settings *set)
 {
-    return page_source_open_with(out, &(struct page_source_options){.helper = set->helper,
-                                                                    .max_pixels = set->max_pixels,
-                                                                    .is_strict = set->sandbox_strict});
+    return page_source_open_with(out,
+                                 &(struct page_source_options){.helper = set->helper,
+                                                               .max_pixels = set->max_pixels,
+                                                               .is_strict = set->sandbox_strict});
 }
 
 static int64_t pixels_or_default(int64_t n)
@@ -43,8 +44,9 @@ int page_source_open_with(struct page_source **out, const struct page_source_opt
 
     *out = NULL;
     if (!o->helper && !dir)
-        return err(RECTO_ERENDER, "the running program's folder is unknown (is /proc mounted?); name "
-                                  "recto-decode with --helper");
+        return err(RECTO_ERENDER,
+                   "the running program's folder is unknown (is /proc mounted?); name "
+                   "recto-decode with --helper");
     s = mem_zero(1, sizeof *s);
     s->opts = *o;
     s->opts.helper = NULL;
@@ -115,7 +117,8 @@ void page_note_reset(struct page_note *note)
     *note = (struct page_note){.reduce = 1, .orientation = 1};
 }
 
-static void warn(struct page_note *note, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void warn(struct page_note *note, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 static void warn(struct page_note *note, const char *fmt, ...)
 {
@@ -128,7 +131,8 @@ static void warn(struct page_note *note, const char *fmt, ...)
     note->warning[note->n_warning++] = mem_strdup(text);
 }
 
-/* The flags that a reader should know of, in words; a colour profile or transparency is no reason to warn. */
+/* The flags that a reader should know of, in words; a colour profile or transparency is no reason
+ * to warn. */
 static void fill_warnings(struct page_note *note)
 {
     if (note->flags & PAGE_TRUNCATED)
@@ -156,7 +160,7 @@ static void fill_note(struct page_note *note, const struct decode_answer *a)
     memcpy(note->kind, a->kind, sizeof note->kind);
 }
 
-/* Send the file, receive the answer's head and check it. A helper that answers nonsense is ended. */
+/* Send the file, receive the answer's head and check it. A helper that talks nonsense is ended. */
 static int ask(struct page_source *s, const void *data, size_t n, int64_t until,
                struct decode_answer *a)
 {
@@ -169,7 +173,8 @@ static int ask(struct page_source *s, const void *data, size_t n, int64_t until,
     TRY(helper_receive(&s->helper, tail, sizeof tail, until));
     if (decode_answer_unpack(a, tail, &q) < 0) {
         helper_stop(&s->helper);
-        return err_prefix(RECTO_ERENDER, "page could not be drawn: the decoder's answer makes no sense");
+        return err_prefix(RECTO_ERENDER,
+                          "page could not be drawn: the decoder's answer makes no sense");
     }
     return a->code ? err(a->code, "%s", a->text) : 0;
 }

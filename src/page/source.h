@@ -1,6 +1,7 @@
-/* From the bytes of an image file to pixels, by the helper program recto-decode (base/decode_proto.h), which runs in a sandbox.
- * Only binary PPM is read in this process (ppm.h). One source holds at most one helper process, started when first needed, kept
- * for further pages, replaced when it crashes, hangs or has used its time. One thread at a time may use a source. */
+/* From the bytes of an image file to pixels, by the helper program recto-decode
+ * (base/decode_proto.h), which runs in a sandbox. Only binary PPM is read in this process (ppm.h).
+ * One source holds at most one helper process, started when first needed, kept for further pages,
+ * replaced when it crashes, hangs or has used its time. One thread at a time may use a source. */
 #ifndef RECTO_PAGE_SOURCE_H
 #define RECTO_PAGE_SOURCE_H
 
@@ -11,9 +12,10 @@
 struct page_source_options {
     const char *helper;  /* path of recto-decode; NULL: beside the running program */
     int64_t max_pixels;  /* declared pixels accepted; 0: 64 Mi */
-    int64_t keep_pixels; /* pixels given out at most, larger pictures are reduced by a whole factor; 0: 64 Mi */
-    bool is_strict;      /* refuse to decode without Landlock and seccomp; else one warning in the log */
-    int timeout_ms;      /* per page, of wall time; 0: 60 s */
+    int64_t keep_pixels; /* pixels given out at most, larger pictures are reduced by a whole factor;
+                            0: 64 Mi */
+    bool is_strict; /* refuse to decode without Landlock and seccomp; else one warning in the log */
+    int timeout_ms; /* per page, of wall time; 0: 60 s */
 };
 
 struct page_source;
@@ -36,24 +38,27 @@ struct page_note {
     int orientation;                     /* 1..8, already applied */
     int dpi_x, dpi_y;                    /* 0: unknown; as displayed */
     unsigned flags;                      /* enum page_note_flag */
-    int n_warning;                       /* what the user should be told, for recto_page.warning; owned by the note */
+    int n_warning; /* what the user should be told, for recto_page.warning; owned by the note */
     char *warning[4];
 };
 void page_note_reset(struct page_note *note);
 
-/* Starts nothing yet, so that a machine without the helper can still read PPM. On failure *out is NULL. RECTO_ERENDER when the
- * helper is to be found beside the program and the program's folder is unknown. */
+/* Starts nothing yet, so that a machine without the helper can still read PPM. On failure *out is
+ * NULL. RECTO_ERENDER when the helper is to be found beside the program and the program's folder is
+ * unknown. */
 int page_source_open(struct page_source **out, const struct recto_settings *set);
 int page_source_open_with(struct page_source **out, const struct page_source_options *o);
-/* Start the helper now if it is not running, to learn at once whether that works. RECTO_ERENDER names the path. */
+/* Start the helper now if it is not running, to learn at once whether that works. RECTO_ERENDER
+ * names the path. */
 int page_source_start(struct page_source *s);
 /* Process id of the helper; 0 when none runs. */
 pid_t page_source_helper(const struct page_source *s);
-/* Decode the n bytes at data. out->rgb is the caller's (free), orientation is applied; note may be NULL, else page_note_reset it.
- * On failure *out is empty and the sentence starts with `name: ` (unless NULL):
- *   RECTO_EEMPTY, RECTO_EKIND, RECTO_EDAMAGED, RECTO_ETRUNCATED, RECTO_ETOOLARGE   the file's fault
- *   RECTO_ERENDER   the helper is missing, crashed or took too long; the next call starts another
- *   RECTO_ENOMEM */
+/* Decode the n bytes at data. out->rgb is the caller's (free), orientation is applied; note may be
+ * NULL, else page_note_reset it (also after a failure). On failure *out is empty and the sentence
+ * starts with `name: ` (unless NULL):
+ *     RECTO_EEMPTY, RECTO_EKIND, RECTO_EDAMAGED, RECTO_ETRUNCATED, RECTO_ETOOLARGE: the file's
+ *     RECTO_ERENDER: the helper is missing, crashed or took too long; the next call starts another
+ *     RECTO_ENOMEM */
 int page_decode(struct page_source *s, const char *name, const void *data, size_t n,
                 struct recto_image *out, struct page_note *note);
 void page_source_close(struct page_source *s); /* NULL is fine */

@@ -15,7 +15,8 @@
 static const struct {
     int w, h;
 } grids[] = {
-    {1, 2}, {2, 1}, {1, 3}, {3, 1}, {1, 4}, {2, 2}, {4, 1}, {1, 5}, {5, 1}, {1, 6}, {2, 3}, {3, 2}, {6, 1},
+    {1, 2}, {2, 1}, {1, 3}, {3, 1}, {1, 4}, {2, 2}, {4, 1},
+    {1, 5}, {5, 1}, {1, 6}, {2, 3}, {3, 2}, {6, 1},
 };
 
 void view_grid(int w, int h, bool crop_mode, int *tiles_w, int *tiles_h)
@@ -86,15 +87,18 @@ static int make_global(unsigned char *out, const struct recto_image *im)
     rc = resize_bicubic(fit, f.w, f.h, im->rgb, im->width, im->height);
     memset(out, PAD_GREY, VIEW_GLOBAL_BYTES);
     for (int y = 0; rc == 0 && y < f.h; y++)
-        memcpy(out + ((size_t)(f.y + y) * VIEW_GLOBAL + (size_t)f.x) * 3, fit + (size_t)y * row, row);
+        memcpy(out + ((size_t)(f.y + y) * VIEW_GLOBAL + (size_t)f.x) * 3, fit + (size_t)y * row,
+               row);
     free(fit);
     return rc;
 }
 
-static void cut_tile(unsigned char *out, const unsigned char *frame, int column, int row, int tiles_w)
+static void cut_tile(unsigned char *out, const unsigned char *frame, int column, int row,
+                     int tiles_w)
 {
     size_t stride = (size_t)tiles_w * VIEW_TILE * 3;
-    const unsigned char *in = frame + (size_t)row * VIEW_TILE * stride + (size_t)column * VIEW_TILE * 3;
+    const unsigned char *in = frame + (size_t)row * VIEW_TILE * stride +
+                              (size_t)column * VIEW_TILE * 3;
 
     for (int y = 0; y < VIEW_TILE; y++)
         memcpy(out + (size_t)y * VIEW_TILE * 3, in + (size_t)y * stride, VIEW_TILE * 3);

@@ -36,7 +36,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Characters of numbers as programming languages spell them; a word like "None" has others, or no digit. */
+/* Characters of numbers as programming languages spell them; a word like "None" has others, or
+ * no digit. */
 static bool is_number_char(char c)
 {
     return is_digit(c) || c == '-' || c == '+' || c == '.' || c == '_' || c == 'x' || c == 'X' ||

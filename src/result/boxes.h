@@ -5,9 +5,10 @@
  *   box   = "[" ws [ int ws "," ws int ws "," ws int ws "," ws int ws ] "]"
  *   int   = [ "-" ] digit { digit }                       1 to 6 digits
  *
- * Values are on the 0..999 grid; what lies outside is clamped, and is a fault unless within -1..1000.  Corners in the
- * wrong order are exchanged.  A box with other than four values, or with values that are numbers but not such ints
- * (floats, exponents, hex), is dropped and the rest kept; anything else ends the list there. */
+ * Values are on the 0..999 grid; what lies outside is clamped, and is a fault unless within
+ * -1..1000.  Corners in the wrong order are exchanged.  A box with other than four values, or
+ * with values that are numbers but not such ints (floats, exponents, hex), is dropped and the
+ * rest kept; anything else ends the list there. */
 #ifndef RECTO_RESULT_BOXES_H
 #define RECTO_RESULT_BOXES_H
 
@@ -23,8 +24,8 @@ struct boxes {
 
 void boxes_read(str det, struct boxes *out);
 
-/* Length of the front of s that is one bracketed list: through the "]" that closes it. 0 if s does not begin with one.
- * For a det marker that was never closed. */
+/* Length of the front of s that is one bracketed list: through the "]" that closes it. 0 if s
+ * does not begin with one. For a det marker that was never closed. */
 size_t boxes_end(str s);
 
 #endif

@@ -6,10 +6,12 @@
 
 enum clean_flag {
     CLEAN_CUT_TAIL = 1 << 0, /* an unfinished character at the very end is dropped, not replaced */
-    CLEAN_CONTROLS = 1 << 1, /* C0 controls except \t and \n, and noncharacters, become U+FFFD too */
+    CLEAN_CONTROLS =
+        1 << 1, /* C0 controls except \t and \n, and noncharacters, become U+FFFD too */
 };
 
-/* Append in to out with invalid sequences as U+FFFD, one per maximal subpart. At most three bytes come of one. */
+/* Append in to out with invalid sequences as U+FFFD, one per maximal subpart. At most three
+ * bytes come of one. */
 void clean_add(struct buf *out, str in, unsigned flags);
 
 /* True if clean_add would copy in byte for byte. */

@@ -3,8 +3,8 @@
 #include "base/mem.h"
 
 static const char *const names[] = {
-    NULL, "table", "thead", "tbody", "tr", "td",     "th", "caption", "br", "p", "ul",
-    "ol", "li",    "sup",   "sub",   "b",  "i", "strong", "em", "u",       "s",  "code",
+    NULL, "table", "thead", "tbody", "tr", "td", "th",     "caption", "br", "p", "ul",
+    "ol", "li",    "sup",   "sub",   "b",  "i",  "strong", "em",      "u",  "s", "code",
 };
 
 static bool is_letter(char c)
@@ -170,8 +170,8 @@ static bool decode_one(struct buf *out, str s)
         str name;
         const char *text;
     } known[] = {
-        {{"&lt;", 4}, "<"},     {{"&gt;", 4}, ">"},     {{"&amp;", 5}, "&"},
-        {{"&quot;", 6}, "\""},  {{"&apos;", 6}, "'"},   {{"&nbsp;", 6}, "\xC2\xA0"},
+        {{"&lt;", 4}, "<"},    {{"&gt;", 4}, ">"},   {{"&amp;", 5}, "&"},
+        {{"&quot;", 6}, "\""}, {{"&apos;", 6}, "'"}, {{"&nbsp;", 6}, "\xC2\xA0"},
     };
 
     if (s.p[1] == '#') {
@@ -206,7 +206,8 @@ void html_put_closes(struct buf *out, struct html_stack *k, int down_to)
         buf_fmt(out, "</%s>", names[k->open[--k->n]]);
 }
 
-/* Index of the innermost open `name`, not looking past a list for a list item; -1 if there is none. */
+/* Index of the innermost open `name`, not looking past a list for a list item; -1 if there is
+ * none. */
 static int find_open(const struct html_stack *k, enum html_name name)
 {
     for (int i = k->n - 1; i >= 0; i--) {

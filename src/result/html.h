@@ -1,8 +1,8 @@
 /* The little HTML that a model writes, and nothing else of it.
  *
- * A tag is one of the elements below with a well-formed end; of its attributes only rowspan and colspan are read.
- * Whatever else looks like HTML is text: writers escape it, since a page may show HTML source, and nothing from a model
- * may run or load anything in a browser. */
+ * A tag is one of the elements below with a well-formed end; of its attributes only rowspan and
+ * colspan are read. Whatever else looks like HTML is text: writers escape it, since a page may
+ * show HTML source, and nothing from a model may run or load anything in a browser. */
 #ifndef RECTO_RESULT_HTML_H
 #define RECTO_RESULT_HTML_H
 
@@ -50,19 +50,22 @@ struct html_tag {
     size_t n;             /* bytes */
 };
 
-/* The tag that s begins with; its n is 0 when s begins with none. Looks no further than the next "<" or ">". */
+/* The tag that s begins with; its n is 0 when s begins with none. Looks no further than the next
+ * "<" or ">". */
 struct html_tag html_tag_at(str s);
 
 /* "td", "table", ... */
 const char *html_name_text(enum html_name n);
 
-/* "<" or ">" or "&" for HTML; a "&" that begins an entity (&lt; &#39; &eacute;) stays. next is what follows c. */
+/* "<" or ">" or "&" for HTML; a "&" that begins an entity (&lt; &#39; &eacute;) stays. next is
+ * what follows c. */
 void html_escape(struct buf *out, char c, str next);
 
 /* Does s, which begins with "<", look like markup to a browser: a letter, "/", "!" or "?" next? */
 bool html_looks_like_tag(str s);
 
-/* Append s with its entities decoded: numbers, and lt gt amp quot apos nbsp. Others stay as they are. */
+/* Append s with its entities decoded: numbers, and lt gt amp quot apos nbsp. Others stay as they
+ * are. */
 void html_decode(struct buf *out, str s);
 
 /* Elements opened inside a piece of text, so that what is opened is closed and nothing else is. */
@@ -73,8 +76,9 @@ struct html_stack {
     int n;
 };
 
-/* Write an inline tag, keeping the balance: a closing tag closes what was opened after its opening one, or vanishes if
- * there is none; <p> and <li> end the <p> or <li> before them.  False when the stack is full: the tag is text. */
+/* Write an inline tag, keeping the balance: a closing tag closes what was opened after its
+ * opening one, or vanishes if there is none; <p> and <li> end the <p> or <li> before them.
+ * False when the stack is full: the tag is text. */
 bool html_put_inline(struct buf *out, struct html_stack *k, const struct html_tag *t);
 /* Close what is open beyond the first `down_to` elements. */
 void html_put_closes(struct buf *out, struct html_stack *k, int down_to);

@@ -1,7 +1,8 @@
 /* A page back from its JSON object: the inverse of writer_json.c.
  *
- * Unknown keys and the derived ones are ignored.  Required are those that the schema requires; the rest is as if it had
- * never been known.  Values are checked, since the file may have come from anywhere. */
+ * Unknown keys and the derived ones are ignored.  Required are those that the schema requires;
+ * the rest is as if it had never been known.  Values are checked, since the file may have come
+ * from anywhere. */
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -15,7 +16,8 @@
 
 static int bad(const char *where, const char *key, str value)
 {
-    return err(RECTO_EFORMAT, "%s: %s: unknown value '%.*s'", where, key, (int)MIN(value.n, 40), value.p);
+    return err(RECTO_EFORMAT, "%s: %s: unknown value '%.*s'", where, key, (int)MIN(value.n, 40),
+               value.p);
 }
 
 static int read_int(const json_t *obj, const char *where, const char *key, bool optional, int lo,
@@ -40,7 +42,8 @@ static int read_pair(const json_t *obj, const char *where, const char *key, int 
     for (size_t i = 0; i < 2; i++) {
         v[i] = json_number_value(json_array_get(list, i));
         if (!json_is_number(json_array_get(list, i)) || !(v[i] >= 0 && v[i] <= SIZE_PX_MAX))
-            return err(RECTO_EFORMAT, "%s: %s: expected numbers from 0 to %d", where, key, SIZE_PX_MAX);
+            return err(RECTO_EFORMAT, "%s: %s: expected numbers from 0 to %d", where, key,
+                       SIZE_PX_MAX);
     }
     *a = (int)v[0], *b = (int)v[1];
     return 0;
@@ -177,9 +180,14 @@ static int read_timing(const json_t *obj, struct recto_timing *t)
         const char *key;
         double *out;
     } fields[] = {
-        {"queue", &t->queue},     {"decode_image", &t->decode_image}, {"preprocess", &t->preprocess},
-        {"vision", &t->vision},   {"prefill", &t->prefill},           {"decode", &t->decode},
-        {"post", &t->post},       {"total", &t->total},
+        {"queue", &t->queue},
+        {"decode_image", &t->decode_image},
+        {"preprocess", &t->preprocess},
+        {"vision", &t->vision},
+        {"prefill", &t->prefill},
+        {"decode", &t->decode},
+        {"post", &t->post},
+        {"total", &t->total},
     };
     json_t *timing;
 
@@ -211,8 +219,8 @@ static int read_warnings(const json_t *obj, struct recto_page *p)
 
 static int code_from_name(str name)
 {
-#define X(id, value, printed, what)                                                                \
-    if (str_eq(name, STR(printed)))                                                                \
+#define X(id, value, printed, what) \
+    if (str_eq(name, STR(printed))) \
         return value;
     RECTO_ERRORS(X)
 #undef X

@@ -22,8 +22,8 @@ static const struct {
     {{"<｜▁pad▁｜>", sizeof "<｜▁pad▁｜>" - 1}, LEX_DROPPED},
 };
 
-/* One token that spells <|word|>, <｜word｜> or <image> is an added token: the pre-tokenizer parts letters from the
- * bars, so no merge can have made it. */
+/* One token that spells <|word|>, <｜word｜> or <image> is an added token: the pre-tokenizer parts
+ * letters from the bars, so no merge can have made it. */
 static bool is_special_piece(str s)
 {
     if (s.n > SPECIAL_MAX || s.n < 5 || s.p[0] != '<' || s.p[s.n - 1] != '>')

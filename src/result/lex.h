@@ -1,11 +1,13 @@
 /* The model's output as a stream of text and markers, from ids or from text.
  *
- * From ids, a marker is structure only when it comes as its special id; the same characters spelled by ordinary tokens
- * are text.  From text (a file, an official script's output) the spelling is all there is.
+ * From ids, a marker is structure only when it comes as its special id; the same characters
+ * spelled by ordinary tokens are text.  From text (a file, an official script's output) the
+ * spelling is all there is.
  *
- * Dropped, in both: the end of sequence, ids without text, and the other special tokens, which mean nothing in a page:
- * <image>, <|grounding|>, <|User|>, the ones in fullwidth bars.  <td> and its like are special tokens too, and text.
- * Source of the lists: tokenizer.json of DeepSeek-OCR-2, added_tokens. */
+ * Dropped, in both: the end of sequence, ids without text, and the other special tokens, which
+ * mean nothing in a page: <image>, <|grounding|>, <|User|>, the ones in fullwidth bars.  <td>
+ * and its like are special tokens too, and text. Source of the lists: tokenizer.json of
+ * DeepSeek-OCR-2, added_tokens. */
 #ifndef RECTO_RESULT_LEX_H
 #define RECTO_RESULT_LEX_H
 

@@ -4,7 +4,8 @@
 #include "result/html.h"
 #include "result/span.h"
 
-/* A piece of Markdown under way. Text gathers behind `from`, so that what was there before is never touched. */
+/* A piece of Markdown under way. Text gathers behind `from`, so that what was there before is
+ * never touched. */
 struct md {
     struct buf *out;
     size_t from;
@@ -32,7 +33,8 @@ static size_t trim_spaces(struct md *m)
     return n - m->out->n;
 }
 
-/* End the line. `next` is what follows the newline in the text: a hard break before nothing is no break. */
+/* End the line. `next` is what follows the newline in the text: a hard break before nothing is
+ * no break. */
 static void put_newline(struct md *m, str next)
 {
     size_t spaces = trim_spaces(m), n = m->out->n;
@@ -58,7 +60,8 @@ static void trim_end(struct md *m)
         m->out->n--;
 }
 
-/* Tags that Markdown may keep in running text. A table's parts outside any table are not among them. */
+/* Tags that Markdown may keep in running text. A table's parts outside any table are not among
+ * them. */
 static bool put_tag(struct md *m, str s, size_t *n)
 {
     struct html_tag tag = s.p[0] == '<' ? html_tag_at(s) : (struct html_tag){0};
@@ -67,19 +70,21 @@ static bool put_tag(struct md *m, str s, size_t *n)
     return tag.n && !html_is_table_part(tag.name) && html_put_inline(m->out, &m->open, &tag);
 }
 
-/* One character that Markdown or HTML would read as something else. s begins with it. */
+/* One character that Markdown or HTML would read as something else. s begins with it.  A tag
+ * behind it may be dropped, and then what stands behind the tag comes next: so a "<" behind it
+ * counts as what it could become. */
 static void put_escaped(struct md *m, str s)
 {
     char c = s.p[0], next = s.n > 1 ? s.p[1] : 0;
     str after = {s.p + 1, s.n - 1};
 
-    if (c == '<' && html_looks_like_tag(s)) {
+    if (c == '<' && (s.n == 1 || next == '<' || html_looks_like_tag(s))) {
         html_escape(m->out, c, after);
         m->escaped_tag = true;
     } else if (c == '>' && m->escaped_tag) {
         html_escape(m->out, c, after);
         m->escaped_tag = false;
-    } else if (c == '$' || (c == ']' && (next == '(' || next == ':'))) {
+    } else if (c == '$' || (c == ']' && (next == '(' || next == ':' || next == '<'))) {
         buf_char(m->out, '\\');
         buf_char(m->out, c);
     } else {
@@ -87,7 +92,8 @@ static void put_escaped(struct md *m, str s)
     }
 }
 
-/* A backslash and what it escapes; s begins with it. TeX marks that open nothing must be seen, not taken for escapes. */
+/* A backslash and what it escapes; s begins with it. TeX marks that open nothing must be seen,
+ * not taken for escapes. */
 static size_t put_backslash(struct md *m, str s)
 {
     char next = s.n > 1 ? s.p[1] : 0;
@@ -128,8 +134,9 @@ static void put_text(struct md *m, str s)
     }
 }
 
-/* TeX on one line for $ $, on its own lines for $$. A reader without math must not see a tag or a link in it, and to TeX a
- * space after "<" or "]" is nothing. Blank lines cannot occur (span.h); a "$" inside would end it. */
+/* TeX on one line for $ $, on its own lines for $$. A reader without math must not see a tag or
+ * a link in it, and to TeX a space after "<" or "]" is nothing. Blank lines cannot occur
+ * (span.h); a "$" inside would end it. */
 static void put_tex(struct md *m, str tex, bool on_one_line)
 {
     size_t slashes = 0;

@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 
-/* Where the pass is. `body` collects the bytes of the current part; what it held is taken over or cut when a part ends. */
+/* Where the pass is. `body` collects the bytes of the current part; what it held is taken over
+ * or cut when a part ends. */
 enum part {
     PART_GAP,       /* before the first block */
     PART_LABEL,     /* after <|ref|> */
@@ -57,7 +58,8 @@ static void set_label(struct parser *p, size_t n)
     buf_reset(&b);
 }
 
-/* A label that was never closed ends at its first newline or after 64 bytes; what follows is body. */
+/* A label that was never closed ends at its first newline or after 64 bytes; what follows is
+ * body. */
 static void end_open_label(struct parser *p)
 {
     str all = buf_view(&p->body);
@@ -154,8 +156,8 @@ static void store(struct parser *p)
     *b = (struct recto_block){0};
 }
 
-/* The part is a body without its separators: make it the block's raw text.  The buffer itself is handed over, so that
- * a page of one long block is not held twice. */
+/* The part is a body without its separators: make it the block's raw text.  The buffer itself is
+ * handed over, so that a page of one long block is not held twice. */
 static void set_raw(struct parser *p)
 {
     unsigned flags = p->is_last ? CLEAN_CUT_TAIL : 0;
@@ -310,7 +312,8 @@ static void parse(struct lex x, enum recto_finish finish, struct recto_page *pag
 }
 
 void parse_ids(const int32_t *id, size_t n_id, const str *piece, int n_piece,
-               const struct parse_markers *marker, enum recto_finish finish, struct recto_page *page)
+               const struct parse_markers *marker, enum recto_finish finish,
+               struct recto_page *page)
 {
     static const int32_t none;
     struct lex x = {.id = id ? id : &none, .n_id = n_id, .piece = piece, .n_piece = n_piece};

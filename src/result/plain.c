@@ -6,9 +6,9 @@
 struct plain {
     struct buf *out;
     size_t from;
-    const char *closer[4];  /* for 1..3 asterisks: where the pair that is open ends */
-    bool no_closer[4];      /* none before the end of this line */
-    bool after_display;     /* the line is ended already: the newline of the text is that one */
+    const char *closer[4]; /* for 1..3 asterisks: where the pair that is open ends */
+    bool no_closer[4];     /* none before the end of this line */
+    bool after_display;    /* the line is ended already: the newline of the text is that one */
 };
 
 static bool is_space(char c)
@@ -28,7 +28,8 @@ static bool at_line_start(const struct plain *k)
 
 static void trim_spaces(struct plain *k)
 {
-    while (k->out->n > k->from && (k->out->p[k->out->n - 1] == ' ' || k->out->p[k->out->n - 1] == '\t'))
+    while (k->out->n > k->from &&
+           (k->out->p[k->out->n - 1] == ' ' || k->out->p[k->out->n - 1] == '\t'))
         k->out->n--;
 }
 
@@ -77,8 +78,8 @@ static size_t find_closer(str s, size_t at, size_t n)
     return s.n;
 }
 
-/* Are the n asterisks at s.p[i] one of a pair? Then they go. One pair of each length is followed at a time, which keeps
- * the time linear. */
+/* Are the n asterisks at s.p[i] one of a pair? Then they go. One pair of each length is followed
+ * at a time, which keeps the time linear. */
 static bool is_mark(struct plain *k, str s, size_t i, size_t n)
 {
     size_t end;

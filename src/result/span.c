@@ -18,8 +18,9 @@ static struct span math(enum span_kind kind, str s, size_t mark, size_t n)
     return (struct span){kind, {s.p, n}, str_trim((str){s.p + mark, n - 2 * mark}), NULL};
 }
 
-/* \( or \[ at the front of s up to its closing mark. The length of the search is that of the text up to the next opening
- * mark of the same kind, so that many unclosed marks do not cost a search to the end each. */
+/* \( or \[ at the front of s up to its closing mark. The length of the search is that of the
+ * text up to the next opening mark of the same kind, so that many unclosed marks do not cost a
+ * search to the end each. */
 static bool tex_at(str s, struct span *out)
 {
     char open = s.p[1], close = open == '(' ? ')' : ']';
@@ -132,6 +133,15 @@ static bool special_at(str s, struct span *out)
     }
 }
 
+/* Bytes to pass where no span begins: a backslash takes what it escapes along ("\$", and the "\\"
+ * before a "("), and "$$" is not two times "$". */
+static size_t step_over(str s)
+{
+    bool is_pair = s.p[0] == '\\' || (s.p[0] == '$' && s.n > 1 && s.p[1] == '$');
+
+    return is_pair && s.n > 1 ? 2 : 1;
+}
+
 bool span_next(struct spans *k, struct span *out)
 {
     size_t i = 0;
@@ -141,12 +151,13 @@ bool span_next(struct spans *k, struct span *out)
         k->has_held = false;
         return true;
     }
+    if (!k->rest.n)
+        return false;
     while (i < k->rest.n && !k->has_held) {
         str here = {k->rest.p + i, k->rest.n - i};
 
         k->has_held = special_at(here, &k->held);
-        if (!k->has_held) /* step over what a backslash escapes: "\$", and "\\" before "(" */
-            i += here.p[0] == '\\' && here.n > 1 ? 2 : here.p[0] == '$' && here.n > 1 && here.p[1] == '$' ? 2 : 1;
+        i += k->has_held ? 0 : step_over(here);
     }
     *out = (struct span){SPAN_TEXT, {k->rest.p, i}, {k->rest.p, i}, NULL};
     k->rest.p += i, k->rest.n -= i;

@@ -1,8 +1,9 @@
 /* The body of a block as spans: text, math, tables, images.
  *
- *   math   \( ... \)  \[ ... \]  $$ ... $$  $ ... $.  Unclosed math is text, and so is math broken by an empty line or by
- *          another opening mark.  A single $ opens math only when it cannot be money: something stands right behind it
- *          and right before the closing one, no digit follows, all is on one line, and what begins with a digit has TeX in it.
+ *   math   \( ... \)  \[ ... \]  $$ ... $$  $ ... $.  Unclosed math is text, and so is math
+ *          broken by an empty line or by another opening mark.  A single $ opens math only when
+ *          it cannot be money: something stands right behind it and right before the closing one,
+ *          no digit follows, all is on one line, and what begins with a digit has TeX in it.
  *   table  from "<table" to its end (table.h)
  *   image  ![alt](address) as Markdown writes it; nobody follows the address
  *

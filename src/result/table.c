@@ -29,7 +29,8 @@ static struct table_cell *last_cell(struct builder *b)
     return &b->t->cell[b->t->n_cell - 1];
 }
 
-/* Leave one newline at most, and no line of spaces: a blank line would end the HTML block in Markdown. */
+/* Leave one newline at most, and no line of spaces: a blank line would end the HTML block in
+ * Markdown. */
 static void put_newline(struct buf *out, size_t from)
 {
     while (out->n > from && (out->p[out->n - 1] == ' ' || out->p[out->n - 1] == '\t'))
@@ -44,8 +45,8 @@ static void trim_end(struct buf *b, size_t from)
         b->n--;
 }
 
-/* Columns free in row r from b->col on for a cell of this width; a cell that does not fit is cut at the edge of the
- * grid, and one that begins past the edge gets no place (-1). */
+/* Columns free in row r from b->col on for a cell of this width; a cell that does not fit is cut
+ * at the edge of the grid, and one that begins past the edge gets no place (-1). */
 static int free_column(struct builder *b, int r, int *width)
 {
     int from = b->col, c;
@@ -89,9 +90,13 @@ static void open_cell(struct builder *b, bool is_header, int rowspan, int colspa
         t->cap_cell = t->cap_cell ? t->cap_cell * 2 : 16;
         t->cell = mem_grow(t->cell, (size_t)t->cap_cell, sizeof *t->cell);
     }
-    t->cell[t->n_cell++] =
-        (struct table_cell){.row = row, .col = col, .rowspan = rowspan, .colspan = colspan,
-                            .is_header = is_header, .html = t->html.n, .text = t->text.n};
+    t->cell[t->n_cell++] = (struct table_cell){.row = row,
+                                               .col = col,
+                                               .rowspan = rowspan,
+                                               .colspan = colspan,
+                                               .is_header = is_header,
+                                               .html = t->html.n,
+                                               .text = t->text.n};
     if (b->cell_dropped)
         return;
     for (int c = col; c < col + colspan; c++)

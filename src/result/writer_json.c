@@ -1,7 +1,8 @@
 /* Layout JSON, schema recto-layout-1: everything that is known of a page, for programs.
  *
- * What the page holds comes first (json_read.c reads it back); keys that are derived from it for convenience are
- * boxes_px, html, table and tex.  Optional keys are left out when they would say nothing. */
+ * What the page holds comes first (json_read.c reads it back); keys that are derived from it for
+ * convenience are boxes_px, html, table and tex.  Optional keys are left out when they would say
+ * nothing. */
 #include "base/json.h"
 #include "result/clean.h"
 #include "result/model.h"
@@ -80,7 +81,8 @@ static json_t *table_json(const struct table *t);
 
 static json_t *cell_json(const struct table *t, const struct table_cell *c)
 {
-    json_t *obj = json_pack("{sisisisi}", "r", c->row, "c", c->col, "rs", c->rowspan, "cs", c->colspan);
+    json_t *obj = json_pack("{sisisisi}", "r", c->row, "c", c->col, "rs", c->rowspan, "cs",
+                            c->colspan);
     json_t *nested = c->nested ? json_array() : NULL;
 
     set(obj, "text", text(table_cell_text(t, c)));

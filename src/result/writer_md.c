@@ -1,4 +1,5 @@
-/* Markdown: what a reader wants of a page, block by block. What the text itself becomes: markdown.h. */
+/* Markdown: what a reader wants of a page, block by block. What the text itself becomes:
+ * markdown.h. */
 #include "base/mem.h"
 #include "result/markdown.h"
 #include "result/model.h"
@@ -23,7 +24,8 @@ static str text_of(const struct recto_block *b)
     return (str){b->text, b->n_text};
 }
 
-/* A heading is one line of Markdown: newlines inside become spaces, unless display math or a table is part of it. */
+/* A heading is one line of Markdown: newlines inside become spaces, unless display math or a
+ * table is part of it. */
 static void join_lines(struct buf *b)
 {
     size_t n = 0;
@@ -93,7 +95,8 @@ static bool has_crop(const struct recto_page *p, struct recto_box box)
     return px.x2 - px.x1 >= CROP_MIN_PX && px.y2 - px.y1 >= CROP_MIN_PX;
 }
 
-/* A file name in the place of an address: bytes that Markdown or an address would read otherwise as %XX. */
+/* A file name in the place of an address: bytes that Markdown or an address would read otherwise
+ * as %XX. */
 static void put_address(struct buf *out, const char *s)
 {
     for (; *s; s++) {

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "tensor/config_key.h"
 
 #include <stdlib.h>
@@ -188,8 +189,9 @@ static int load(struct model_config *c, const char *path,
 
 int config_load(struct model_config *c, const char *dir)
 {
-    char *config = file_join(dir, "config.json"),
-         *generation = file_join(dir, "generation_config.json");
+    bool is_file = str_ends(str_of(dir), STR(".json")) && !file_is_dir(dir);
+    char *config = is_file ? mem_strdup(dir) : file_join(dir, "config.json");
+    char *generation = file_join(dir, "generation_config.json");
     int rc = load(c, config, config_parse);
 
     if (rc == 0 && file_exists(generation))

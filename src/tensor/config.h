@@ -77,7 +77,7 @@ struct model_config {
     int guard_n, guard_w; /* n-gram ban: size (-1: off) and window (-1: whole sequence); 20, 90 */
 };
 
-/* Read dir/config.json, and the guard from dir/generation_config.json if there is one. */
+/* Read dir/config.json, or dir itself when it is a *.json file (sizes alone are wanted: simulations), and the guard from dir/generation_config.json if there is one. */
 int config_load(struct model_config *c, const char *dir);
 /* The text of a config.json; name is for messages. The guard gets its default. */
 int config_parse(struct model_config *c, str json, const char *name);

@@ -21,7 +21,7 @@ const char *weight_name(char buf[WEIGHT_NAME_MAX], const char *fmt, ...)
 void loader_init(struct loader *ld, struct weights *into, const struct backend *be, struct device *dev,
                  const struct ckpt *ckpt)
 {
-    int layout = names_detect(ckpt);
+    int layout = ckpt ? names_detect(ckpt) : NAMES_ORIGINAL;
 
     *into = (struct weights){.be = be, .dev = dev};
     *ld = (struct loader){.into = into, .ckpt = ckpt, .rc = layout < 0 ? layout : 0};
@@ -83,6 +83,13 @@ static bool find(struct loader *ld, struct ckpt_view *v, int rank, const int64_t
 
     if (ld->rc < 0)
         return false;
+    if (!ld->ckpt) {
+        *v = (struct ckpt_view){.dtype = DT_BF16, .count = 1};
+        for (int i = 0; i < rank; i++)
+            v->count *= n[i];
+        ld->into->n_param += v->count;
+        return true;
+    }
     ld->rc = names_find(ld->ckpt, ld->layout, name, v);
     if (ld->rc == 0 && !same_shape(v, rank, n))
         ld->rc = err(RECTO_EMODEL, "model: %s in %s is %s, config.json expects %s: these files do not belong together", name,
@@ -98,6 +105,12 @@ static void pack(struct loader *ld, struct weight *w, const void *src, enum dtyp
     ld->rc = ld->into->be->pack(ld->into->dev, w, src, dtype, n_out, n_in, force_f32);
     if (ld->rc == 0)
         own(ld, w->data, w->bytes);
+}
+
+static void drop(struct loader *ld, const struct ckpt_view *v)
+{
+    if (ld->ckpt)
+        names_drop(ld->ckpt, v);
 }
 
 static void load_bias(struct loader *ld, struct weight *w, const char *stem)
@@ -120,7 +133,7 @@ static void load_matrix(struct loader *ld, struct weight *w, int64_t n_out, int6
     if (!find(ld, &v, 2, n, weight_name(name, "%s.weight", stem)))
         return;
     pack(ld, w, v.data, v.dtype, n_out, n_in, force_f32);
-    names_drop(ld->ckpt, &v);
+    drop(ld, &v);
 }
 
 void load_linear(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in, bool has_bias, const char *stem)
@@ -145,7 +158,7 @@ void load_patch(struct loader *ld, struct weight *w, int64_t n_out, int64_t side
     if (!find(ld, &v, 4, n, weight_name(name, "%s.weight", stem)))
         return;
     pack(ld, w, v.data, v.dtype, n_out, n_in, false);
-    names_drop(ld->ckpt, &v);
+    drop(ld, &v);
     load_bias(ld, w, stem);
 }
 
@@ -167,11 +180,12 @@ void load_conv3(struct loader *ld, struct weight *w, int64_t n_out, int64_t c, c
     *w = (struct weight){.n_out = n_out, .n_in = 9 * c};
     if (!find(ld, &v, 4, n, weight_name(name, "%s.weight", stem)))
         return;
-    turned = mem_alloc(v.bytes);
-    channels_last(turned, v.data, n_out, c, dtype_size(v.dtype));
+    turned = v.data ? mem_alloc(v.bytes) : NULL;
+    if (turned)
+        channels_last(turned, v.data, n_out, c, dtype_size(v.dtype));
     pack(ld, w, turned, v.dtype, n_out, 9 * c, false);
     free(turned);
-    names_drop(ld->ckpt, &v);
+    drop(ld, &v);
 }
 
 float *load_host(struct loader *ld, int rank, const int64_t *n, const char *name, enum dtype *dtype)
@@ -181,12 +195,14 @@ float *load_host(struct loader *ld, int rank, const int64_t *n, const char *name
 
     if (!find(ld, &v, rank, n, name))
         return NULL;
-    host = malloc((size_t)v.count * sizeof *host);
+    host = calloc((size_t)v.count, sizeof *host);
     if (!host) {
         ld->rc = err(RECTO_ENOMEM, "model: no memory for %s", name);
         return NULL;
     }
     *dtype = v.dtype;
+    if (!ld->ckpt)
+        return host;
     ld->rc = ckpt_read_f32(v.dtype, v.data, v.count, host);
     if (ld->rc == 0)
         return host;
@@ -258,6 +274,6 @@ tensor load_table(struct loader *ld, int64_t rows, int64_t cols, const char *nam
         return load_mat(ld, rows, cols, name);
     }
     t = upload(ld, DT_BF16, 2, rows, cols, v.data);
-    names_drop(ld->ckpt, &v);
+    drop(ld, &v);
     return t;
 }

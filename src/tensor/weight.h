@@ -25,7 +25,8 @@ struct loader {
     int rc;
 };
 
-/* The names are detected in ckpt; failures are latched. */
+/* The names are detected in ckpt; failures are latched.  Without a ckpt (NULL) sizes are loaded and numbers are zero: for a
+ * backend that computes nothing. */
 void loader_init(struct loader *ld, struct weights *into, const struct backend *be,
                  struct device *dev, const struct ckpt *ckpt);
 int loader_finish(struct loader *ld);

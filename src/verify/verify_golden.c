@@ -299,7 +299,7 @@ int recto_verify_golden(const struct recto_settings *s, const char *dir, const c
 {
     /* fp32 unless asked for: the bounds are those of fp32 */
     const char *precision = strcmp(s->precision, "auto") == 0 ? "fp32" : s->precision;
-    struct device_opts dev = {precision, s->cpu_kernels, false, s->threads};
+    struct device_opts dev = {s->device, precision, s->cpu_kernels, false, s->threads};
     struct page_source *source = NULL;
     struct model m = {0};
     char line[256];

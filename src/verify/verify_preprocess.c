@@ -1,8 +1,8 @@
-/* recto_verify_preprocess: every view of synthetic pages against the hashes of the official Pillow code.
- * The file: {"cases": [{width, height, tiles_wide, tiles_high, global_sha256, tile_sha256: [...]}, ...],
- *            "ratios": [[width, height, tiles_wide, tiles_high], ...]}
- * A case's page has R = 7x + 3y + xy/11, G = x^2/5 + 13y, B = 5 (x xor y), each modulo 256 (whole-number division), so
- * that no picture needs to be stored. */
+/* recto_verify_preprocess: every view of synthetic pages against the hashes of the official Pillow
+ * code. The file: {"cases": [{width, height, tiles_wide, tiles_high, global_sha256, tile_sha256:
+ * [...]}, ...], "ratios": [[width, height, tiles_wide, tiles_high], ...]} A case's page has R = 7x
+ * + 3y + xy/11, G = x^2/5 + 13y, B = 5 (x xor y), each modulo 256 (whole-number division), so that
+ * no picture needs to be stored. */
 #include "recto.h"
 
 #include "base/err.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #define CASES_MAX_BYTES (16 << 20)
-#define SIDE_MAX 20000
+#define SIDE_MAX        20000
 
 struct tally {
     recto_line_fn *print;
@@ -67,7 +67,8 @@ static int compare(const struct page_views *v, const json_t *c, const char *wher
     TRY(json_str(c, where, "global_sha256", false, &want));
     TRY(json_get_array(c, where, "tile_sha256", false, &tile));
     buf_fmt(line, ": grid %dx%d", v->tiles_w, v->tiles_h);
-    *same = v->tiles_w == tiles_w && v->tiles_h == tiles_h && (size_t)v->n_tile == json_array_size(tile);
+    *same = v->tiles_w == tiles_w && v->tiles_h == tiles_h &&
+            (size_t)v->n_tile == json_array_size(tile);
     if (!*same)
         buf_fmt(line, ", expected %dx%d with %zu tiles", (int)tiles_w, (int)tiles_h,
                 json_array_size(tile));

@@ -1,4 +1,5 @@
-/* What a helper that was taken over may send: greeting and answer; and what a helper may be sent. */
+/* What a helper that was taken over may send: greeting and answer; and what a helper may be sent.
+ */
 #include "base/decode_proto.h"
 
 #include <assert.h>
@@ -16,11 +17,13 @@ static void check_answer(const unsigned char *bytes, const struct decode_request
     assert(strnlen(a.text, sizeof a.text) < sizeof a.text);
     assert(strnlen(a.kind, sizeof a.kind) < sizeof a.kind);
     if (a.code == 0) {
-        assert(a.width >= 1 && a.width <= DECODE_SIDE_MAX && a.height >= 1 && a.height <= DECODE_SIDE_MAX);
+        assert(a.width >= 1 && a.width <= DECODE_SIDE_MAX && a.height >= 1 &&
+               a.height <= DECODE_SIDE_MAX);
         assert((int64_t)a.width * a.height <= q->keep_pixels);
         assert((int64_t)a.declared_width * a.declared_height <= q->max_pixels);
         assert(a.n_rgb == (uint64_t)a.width * (uint64_t)a.height * 3);
-        assert(a.orientation >= 1 && a.orientation <= 8 && a.rows >= 0 && a.rows <= a.declared_height);
+        assert(a.orientation >= 1 && a.orientation <= 8 && a.rows >= 0 &&
+               a.rows <= a.declared_height);
     } else {
         assert(a.n_rgb == 0 && a.code < 0 && a.text[0]);
     }

@@ -1,4 +1,5 @@
-/* Any bytes as an EXIF block. The copy has exactly the block's length, so that a read behind it is caught. */
+/* Any bytes as an EXIF block. The copy has exactly the block's length, so that a read behind it is
+ * caught. */
 #include "helper/exif.h"
 
 #include <assert.h>

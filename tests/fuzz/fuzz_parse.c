@@ -2,7 +2,8 @@
  *   parsing and writing never fail, and the strings are UTF-8;
  *   JSON reads back to the same JSON;
  *   Markdown holds no tag but those of html.h (code blocks apart, which are shown and not read).
- * The first byte says which way in; then each byte is an id of a small vocabulary, or the text itself. */
+ * The first byte says which way in; then each byte is an id of a small vocabulary, or the text
+ * itself. */
 #include "base/mem.h"
 #include "result/clean.h"
 #include "result/html.h"
@@ -13,16 +14,62 @@
 #include <stdlib.h>
 
 static const char *const long_pieces[] = {
-    "<|ref|>", "<|/ref|>", "<|det|>", "<|/det|>", "<｜end▁of▁sentence｜>", "<image>", "", "<td>", "</td>", "<tr>", "</tr>",
-    "<table>", "</table>", "<td colspan=\"2\" rowspan='3'>", "<th>", "<caption>", "<thead>", "</thead>", "<b>", "</b>", "<p>",
-    "<li>", "<br>", "\\(", "\\)", "\\[", "\\]", "$$", "[[1, 2, 3, 4]]", "[[500, 2, -3, 1000], [", "title", "sub_title",
-    "table", "image", "figure_title", "code", "page_number", "\n\n", "  \n", "## ", "**", "![", "](", "```", "<script>", "&lt;",
-    "\xC3", "\xF0\x9F", "\xE2\x82\xAC", "<!-- page 2 -->",
+    "<|ref|>",
+    "<|/ref|>",
+    "<|det|>",
+    "<|/det|>",
+    "<｜end▁of▁sentence｜>",
+    "<image>",
+    "",
+    "<td>",
+    "</td>",
+    "<tr>",
+    "</tr>",
+    "<table>",
+    "</table>",
+    "<td colspan=\"2\" rowspan='3'>",
+    "<th>",
+    "<caption>",
+    "<thead>",
+    "</thead>",
+    "<b>",
+    "</b>",
+    "<p>",
+    "<li>",
+    "<br>",
+    "\\(",
+    "\\)",
+    "\\[",
+    "\\]",
+    "$$",
+    "[[1, 2, 3, 4]]",
+    "[[500, 2, -3, 1000], [",
+    "title",
+    "sub_title",
+    "table",
+    "image",
+    "figure_title",
+    "code",
+    "page_number",
+    "\n\n",
+    "  \n",
+    "## ",
+    "**",
+    "![",
+    "](",
+    "```",
+    "<script>",
+    "&lt;",
+    "\xC3",
+    "\xF0\x9F",
+    "\xE2\x82\xAC",
+    "<!-- page 2 -->",
 };
 
 enum { N_BYTE = 128, N_PIECE = N_BYTE + 128 };
 
-static const struct parse_markers markers = {N_BYTE, N_BYTE + 1, N_BYTE + 2, N_BYTE + 3, N_BYTE + 4};
+static const struct parse_markers markers = {N_BYTE, N_BYTE + 1, N_BYTE + 2, N_BYTE + 3,
+                                             N_BYTE + 4};
 
 static const str *pieces(void)
 {
@@ -52,13 +99,14 @@ static void check_page(const struct recto_page *p)
     for (int i = 0; i < p->n_block; i++) {
         const struct recto_block *b = &p->block[i];
 
-        must(b->label && strlen(b->label) <= 64 && clean_already(str_of(b->label), CLEAN_CONTROLS), "label");
+        must(b->label && strlen(b->label) <= 64 && clean_already(str_of(b->label), CLEAN_CONTROLS),
+             "label");
         must(clean_already((str){b->text, b->n_text}, CLEAN_CONTROLS), "text of a block");
         must(clean_already((str){b->raw, b->n_raw}, 0), "raw text of a block");
         must(strlen(b->text) == b->n_text, "length of a block's text");
         for (int k = 0; k < b->n_box; k++)
-            must(b->box[k].x1 >= 0 && b->box[k].x1 <= b->box[k].x2 && b->box[k].x2 <= 999 && b->box[k].y1 >= 0 &&
-                     b->box[k].y1 <= b->box[k].y2 && b->box[k].y2 <= 999,
+            must(b->box[k].x1 >= 0 && b->box[k].x1 <= b->box[k].x2 && b->box[k].x2 <= 999 &&
+                     b->box[k].y1 >= 0 && b->box[k].y1 <= b->box[k].y2 && b->box[k].y2 <= 999,
                  "box");
     }
 }
@@ -81,8 +129,11 @@ static void check_markdown(str md)
 
         depth += str_starts(here, STR("<table>")) - str_starts(here, STR("</table>"));
 
-        must(md.p[i] != '<' || !html_looks_like_tag(here) || html_tag_at(here).n, "tag in Markdown");
-        must(depth || md.p[i] != ']' || i + 1 == md.n || md.p[i + 1] != '(' || (i && md.p[i - 1] == '\\'), "link in Markdown");
+        must(md.p[i] != '<' || !html_looks_like_tag(here) || html_tag_at(here).n,
+             "tag in Markdown");
+        must(depth || md.p[i] != ']' || i + 1 == md.n || md.p[i + 1] != '(' ||
+                 (i && md.p[i - 1] == '\\'),
+             "link in Markdown");
     }
 }
 

@@ -102,7 +102,7 @@ struct config {
 
 static void open_engine(struct engine *e, const struct config *c)
 {
-    struct device_opts dev = {c->precision, c->kernels, false, c->threads};
+    struct device_opts dev = {"cpu", c->precision, c->kernels, false, c->threads};
     struct engine_opts o = {
         .max_running = c->running, .chunk_tok = c->chunk, .max_waiting = 8, .kv_block_tok = c->block};
     int rc = engine_open(e, TEST_DIR "/golden/tiny", "cpu", &dev, &o);
@@ -211,7 +211,7 @@ static void cancel_frees_slot_and_blocks(void **state)
 
 static void a_page_that_never_fits_is_refused_alone(void **state)
 {
-    struct device_opts dev = {"fp32", "auto", false, 1};
+    struct device_opts dev = {"cpu", "fp32", "auto", false, 1};
     struct engine_opts o = {.max_running = 2, .chunk_tok = 64, .max_waiting = 8, .kv_block_tok = 16, .kv_tok = 320};
     struct engine e;
     struct page p[2];

@@ -87,9 +87,9 @@ static inline struct recto_page test_page(str s, enum recto_finish finish)
     return page;
 }
 
-#define REF(label)  "<|ref|>" label "<|/ref|>"
-#define DET(boxes)  "<|det|>" boxes "<|/det|>"
-#define BOX         "[[100, 50, 500, 80]]"
-#define PAGE(text)  test_page(STR(text), RECTO_FINISH_EOS)
+#define REF(label) "<|ref|>" label "<|/ref|>"
+#define DET(boxes) "<|det|>" boxes "<|/det|>"
+#define BOX        "[[100, 50, 500, 80]]"
+#define PAGE(text) test_page(STR(text), RECTO_FINISH_EOS)
 
 #endif

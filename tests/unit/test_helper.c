@@ -95,7 +95,8 @@ static void seccomp_kills(void **state)
     assert_int_equal(RUN("--without", "seccomp", "--probe", "code"), 1 << 8);
 }
 
-/* Without seccomp the other layers still hold: Landlock against exec, the limit of descriptors against open and socket. */
+/* Without seccomp the other layers still hold: Landlock against exec, the limit of descriptors
+ * against open and socket. */
 static void other_layers_hold(void **state)
 {
     assert_int_equal(RUN("--without", "seccomp", "--probe", "open"), 0);
@@ -103,12 +104,14 @@ static void other_layers_hold(void **state)
     if (!has("landlock"))
         skip();
     assert_int_equal(RUN("--without", "seccomp", "--probe", "exec"), 0);
-    assert_int_not_equal(RUN("--without", "seccomp", "--without", "landlock", "--probe", "exec"), 0);
+    assert_int_not_equal(RUN("--without", "seccomp", "--without", "landlock", "--probe", "exec"),
+                         0);
 }
 
 static void memory_is_limited(void **state)
 {
-    if (INSTRUMENTED) /* a sanitizer's shadow needs terabytes of address space, so there the limit is off */
+    if (INSTRUMENTED) /* a sanitizer's shadow needs terabytes of address space, so there the limit
+                         is off */
         skip();
     assert_int_equal(RUN("--probe", "memory"), 0);
     assert_int_equal(RUN("--memory-mib", "100000", "--probe", "memory"), 1 << 8);
@@ -213,7 +216,8 @@ static void killed_in_a_page(void **state)
     pid = page_source_helper(s);
     assert_int_equal(kill(pid, SIGSTOP), 0);
     assert_int_equal(pthread_create(&t, NULL, kill_soon, &pid), 0);
-    decode_fails(s, page_bytes(), RECTO_ERENDER, "page could not be drawn: the decoder was ended by signal 9");
+    decode_fails(s, page_bytes(), RECTO_ERENDER,
+                 "page could not be drawn: the decoder was ended by signal 9");
     pthread_join(t, NULL);
     assert_int_equal(page_source_helper(s), 0);
     reads(s);
@@ -262,15 +266,18 @@ static void fails_with(const char *body, int code, const char *text)
     unlink(path);
 }
 
-/* Programs that are not recto-decode, or have been taken over; none may harm us, and SIGPIPE stays at its default. */
+/* Programs that are not recto-decode, or have been taken over; none may harm us, and SIGPIPE stays
+ * at its default. */
 static void strangers(void **state)
 {
     fails_with("exit 0", RECTO_ERENDER, "does not run as it should");
     fails_with("kill -9 $$", RECTO_ERENDER, "does not run as it should");
     fails_with("printf 'Hello, world'", RECTO_ERENDER, "does not greet");
     fails_with("printf 'RDH1\\002\\0\\0\\0\\0\\0\\0\\0'", RECTO_ERENDER, "another version");
-    fails_with("exec 2>/dev/null; printf 'RDH1\\001\\0\\0\\0\\0\\0\\0\\0'; exec <&-; sleep 1", RECTO_ERENDER, "");
-    fails_with("printf 'RDH1\\001\\0\\0\\0\\0\\0\\0\\0'; exec cat", RECTO_ERENDER, "makes no sense");
+    fails_with("exec 2>/dev/null; printf 'RDH1\\001\\0\\0\\0\\0\\0\\0\\0'; exec <&-; sleep 1",
+               RECTO_ERENDER, "");
+    fails_with("printf 'RDH1\\001\\0\\0\\0\\0\\0\\0\\0'; exec cat", RECTO_ERENDER,
+               "makes no sense");
     fails_with("sleep 10", RECTO_ERENDER, "does not run as it should");
 }
 
@@ -325,7 +332,8 @@ static void half_a_sandbox(void **state)
     }
 }
 
-/* A helper that has used a third of its time says so with its last answer, and a fresh one takes the next page. */
+/* A helper that has used a third of its time says so with its last answer, and a fresh one takes
+ * the next page. */
 static void retires(void **state)
 {
     struct buf b = load(SAMPLES "baiona_alpha.png");
@@ -355,7 +363,8 @@ static void no_descriptor_is_inherited(void **state)
     int fd = open("/dev/null", O_RDONLY); /* no O_CLOEXEC: a plain exec would hand it on */
 
     assert_true(fd > 2);
-    script(path, "for i in 3 4 5 6 7 8 9; do [ -e /proc/self/fd/$i ] && exit 1; done\n[ $(env | grep -c RECTO_SECRET) = 0 ] || exit 1\n"
+    script(path, "for i in 3 4 5 6 7 8 9; do [ -e /proc/self/fd/$i ] && exit 1; done\n"
+                 "[ $(env | grep -c RECTO_SECRET) = 0 ] || exit 1\n"
                  "exec '" HELPER "'");
     setenv("RECTO_SECRET", "key", 1);
     /* The shell opens its script on 10 or higher; below that is only what was inherited. */

@@ -12,14 +12,14 @@
 
 #include <cmocka.h>
 
-/* a b c      What each orientation shows, from the EXIF standard's table: 0th row and column as displayed. */
-/* d e f                                                                                                     */
+/* Stored is  a b c   and this is what each orientation shows, row by row, by the table of the EXIF
+ *            d e f   standard: which side the stored first row and first column are on. */
 static const struct {
     int w, h;
     const char *rows;
-} shown[9] = {[1] = {3, 2, "abcdef"}, [2] = {3, 2, "cbafed"}, [3] = {3, 2, "fedcba"},
-              [4] = {3, 2, "defabc"}, [5] = {2, 3, "adbecf"}, [6] = {2, 3, "daebfc"},
-              [7] = {2, 3, "fcebda"}, [8] = {2, 3, "cfbead"}};
+} shown[9] = {
+    [1] = {3, 2, "abcdef"}, [2] = {3, 2, "cbafed"}, [3] = {3, 2, "fedcba"}, [4] = {3, 2, "defabc"},
+    [5] = {2, 3, "adbecf"}, [6] = {2, 3, "daebfc"}, [7] = {2, 3, "fcebda"}, [8] = {2, 3, "cfbead"}};
 
 static struct recto_image letters(void)
 {

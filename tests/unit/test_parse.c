@@ -1,4 +1,5 @@
-/* The grammar and every recovery rule by its number, as bytes; then cuts of good output, and time and memory. */
+/* The grammar and every recovery rule by its number, as bytes; then cuts of good output, and
+ * time and memory. */
 #include "unit/result_pages.h"
 
 #include "base/file.h"
@@ -41,8 +42,9 @@ static void block_free(void)
 
 static void test_blocks(void **state)
 {
-    struct recto_page p = PAGE(REF("title") DET(BOX) "\n# Report\n\n" REF("sub_title") DET(
-        "[[1, 2, 3, 4]]") "\n### Deep\n\n" REF("text") DET("[[5,6,7,8] , [9,10,11,12]]") "\n two \n lines \n\n");
+    struct recto_page p = PAGE(REF("title") DET(BOX) "\n# Report\n\n" REF("sub_title")
+                                   DET("[[1, 2, 3, 4]]") "\n### Deep\n\n" REF("text")
+                                       DET("[[5,6,7,8] , [9,10,11,12]]") "\n two \n lines \n\n");
 
     assert_int_equal(p.n_block, 3);
     assert_int_equal(p.n_stray, 0);
@@ -60,7 +62,8 @@ static void test_blocks(void **state)
     expect_box(&p.block[2], 1, 9, 10, 11, 12);
     for (int i = 0; i < 3; i++)
         assert_int_equal(p.block[i].order, i);
-    assert_true(str_starts((str){p.raw, p.n_raw}, STR(REF("title") DET(BOX) "\n# Report\n\n<|ref|>")));
+    assert_true(
+        str_starts((str){p.raw, p.n_raw}, STR(REF("title") DET(BOX) "\n# Report\n\n<|ref|>")));
     recto_page_reset(&p);
 }
 
@@ -101,14 +104,22 @@ static void test_labels(void **state)
         const char *label;
         enum recto_block_kind kind;
     } cases[] = {
-        {"title", RECTO_BLOCK_TITLE},           {"Sub-Title", RECTO_BLOCK_HEADING},
-        {"section header", RECTO_BLOCK_HEADING}, {" text ", RECTO_BLOCK_TEXT},
-        {"list_item", RECTO_BLOCK_LIST},        {"formula", RECTO_BLOCK_EQUATION},
-        {"TABLE", RECTO_BLOCK_TABLE},           {"chart", RECTO_BLOCK_FIGURE},
-        {"image caption", RECTO_BLOCK_CAPTION}, {"table_title", RECTO_BLOCK_TABLE_CAPTION},
-        {"page_footnote", RECTO_BLOCK_FOOTNOTE}, {"page-header", RECTO_BLOCK_HEADER},
-        {"footer", RECTO_BLOCK_FOOTER},         {"page_number", RECTO_BLOCK_PAGE_NUMBER},
-        {"algorithm", RECTO_BLOCK_CODE},        {"a red car", RECTO_BLOCK_OTHER},
+        {"title", RECTO_BLOCK_TITLE},
+        {"Sub-Title", RECTO_BLOCK_HEADING},
+        {"section header", RECTO_BLOCK_HEADING},
+        {" text ", RECTO_BLOCK_TEXT},
+        {"list_item", RECTO_BLOCK_LIST},
+        {"formula", RECTO_BLOCK_EQUATION},
+        {"TABLE", RECTO_BLOCK_TABLE},
+        {"chart", RECTO_BLOCK_FIGURE},
+        {"image caption", RECTO_BLOCK_CAPTION},
+        {"table_title", RECTO_BLOCK_TABLE_CAPTION},
+        {"page_footnote", RECTO_BLOCK_FOOTNOTE},
+        {"page-header", RECTO_BLOCK_HEADER},
+        {"footer", RECTO_BLOCK_FOOTER},
+        {"page_number", RECTO_BLOCK_PAGE_NUMBER},
+        {"algorithm", RECTO_BLOCK_CODE},
+        {"a red car", RECTO_BLOCK_OTHER},
         {"", RECTO_BLOCK_OTHER},
     };
 
@@ -122,8 +133,8 @@ static void test_heading_marks(void **state)
         const char *body, *text;
         int level;
     } cases[] = {
-        {"# A", "A", 1},        {"###### A", "A", 6},   {"####### A", "####### A", 2},
-        {"A", "A", 2},          {"#1 of 2", "#1 of 2", 2}, {"##\nA", "A", 2},
+        {"# A", "A", 1}, {"###### A", "A", 6},      {"####### A", "####### A", 2},
+        {"A", "A", 2},   {"#1 of 2", "#1 of 2", 2}, {"##\nA", "A", 2},
         {"#", "", 1},
     };
     struct buf b = {0};
@@ -193,11 +204,11 @@ static void test_r3(void **state)
         const char *bad;
         enum recto_box_error error;
     } cases[] = {
-        {"1,2,3,4,5", RECTO_BOX_ARITY},    {"1,2", RECTO_BOX_ARITY},
-        {"1.5,2,3,4", RECTO_BOX_NUMBER},   {"1e3,2,3,4", RECTO_BOX_NUMBER},
-        {"0x10,2,3,4", RECTO_BOX_NUMBER},  {"+1,2,3,4", RECTO_BOX_NUMBER},
+        {"1,2,3,4,5", RECTO_BOX_ARITY},      {"1,2", RECTO_BOX_ARITY},
+        {"1.5,2,3,4", RECTO_BOX_NUMBER},     {"1e3,2,3,4", RECTO_BOX_NUMBER},
+        {"0x10,2,3,4", RECTO_BOX_NUMBER},    {"+1,2,3,4", RECTO_BOX_NUMBER},
         {"1234567,2,3,4", RECTO_BOX_NUMBER}, {"1,2,3,99999999999999999999", RECTO_BOX_NUMBER},
-        {"--1,2,3,4", RECTO_BOX_NUMBER},   {"1-2,3,4", RECTO_BOX_NUMBER},
+        {"--1,2,3,4", RECTO_BOX_NUMBER},     {"1-2,3,4", RECTO_BOX_NUMBER},
     };
     struct buf b = {0};
 
@@ -261,7 +272,8 @@ static void test_r6_r7(void **state)
 
 static void test_r8(void **state)
 {
-    struct recto_page p = PAGE("\nHello\n\n" REF("text") DET(BOX) "\nWorld"), q = PAGE("# Only\n\ntext");
+    struct recto_page p = PAGE("\nHello\n\n" REF("text") DET(BOX) "\nWorld"),
+                      q = PAGE("# Only\n\ntext");
 
     assert_int_equal(p.n_block, 2);
     assert_int_equal(p.block[0].kind, RECTO_BLOCK_TEXT);
@@ -323,8 +335,8 @@ static void test_label_long(void **state)
 
 static void test_r10(void **state)
 {
-    struct recto_page p =
-        PAGE("a<|/ref|>b<|det|>[[1,2,3,4]]<|/det|>c\n\n" REF("text") DET("[]") "\nd<|/det|>e<|det|>f");
+    struct recto_page p = PAGE("a<|/ref|>b<|det|>[[1,2,3,4]]<|/det|>c\n\n" REF("text")
+                                   DET("[]") "\nd<|/det|>e<|det|>f");
 
     assert_int_equal(p.n_block, 2);
     assert_string_equal(p.block[0].text, "ab[[1,2,3,4]]c");
@@ -336,7 +348,8 @@ static void test_r10(void **state)
 
 static void test_r11(void **state)
 {
-    struct recto_page p = PAGE(REF("table") DET(BOX) "\n<table><tr><td>A" REF("text") DET(BOX) "\nB");
+    struct recto_page p = PAGE(REF("table") DET(BOX) "\n<table><tr><td>A" REF("text")
+                                   DET(BOX) "\nB");
 
     assert_int_equal(p.n_block, 2);
     assert_string_equal(p.block[0].text, "<table><tr><td>A");
@@ -347,7 +360,9 @@ static void test_r11(void **state)
 static void test_r12(void **state)
 {
     static const str cuts[] = {
-        {"<|ref|>ti", 9}, {"<|ref|>", 7}, {"<|ref|>text<|/ref|>", 19},
+        {"<|ref|>ti", 9},
+        {"<|ref|>", 7},
+        {"<|ref|>text<|/ref|>", 19},
         {"<|ref|>text<|/ref|><|det|>[[1, 2", 32},
         {"<|ref|>text<|/ref|><|det|>[[1, 2, 3, 4]]", 40},
     };
@@ -388,19 +403,27 @@ static void test_open_boxes(void **state)
 
 static void test_r13(void **state)
 {
-    struct recto_page p = PAGE(REF("<script>\0\x01") DET("[]") "\na\x02" "b\tc\nd\xEF\xBF\xBE" "e\xFF");
+    struct recto_page p = PAGE(REF("<script>\0\x01") DET("[]") "\na\x02"
+                                                               "b\tc\nd\xEF\xBF\xBE"
+                                                               "e\xFF");
 
     assert_string_equal(p.block[0].label, "<script>\xEF\xBF\xBD\xEF\xBF\xBD");
     assert_int_equal(p.block[0].kind, RECTO_BLOCK_OTHER);
-    assert_string_equal(p.block[0].text, "a\xEF\xBF\xBD" "b\tc\nd\xEF\xBF\xBD" "e\xEF\xBF\xBD");
-    assert_string_equal(p.block[0].raw, "a\x02" "b\tc\nd\xEF\xBF\xBE" "e\xEF\xBF\xBD");
+    assert_string_equal(p.block[0].text, "a\xEF\xBF\xBD"
+                                         "b\tc\nd\xEF\xBF\xBD"
+                                         "e\xEF\xBF\xBD");
+    assert_string_equal(p.block[0].raw, "a\x02"
+                                        "b\tc\nd\xEF\xBF\xBE"
+                                        "e\xEF\xBF\xBD");
     recto_page_reset(&p);
 }
 
 static void test_r14(void **state)
 {
-    static const int32_t id[] = {'a', ID_EOS, 'b', ID_NO_TEXT, 'c', 100000, -7, ID_IMAGE, ID_TD, 'd', ID_EOS};
-    static const char text[] = "a<｜end▁of▁sentence｜>b<|grounding|><td>c<｜end▁of▁sentence｜>";
+    static const int32_t id[] = {'a', ID_EOS,   'b',   ID_NO_TEXT, 'c',   100000,
+                                 -7,  ID_IMAGE, ID_TD, 'd',        ID_EOS};
+    static const char text[] = "a<｜end▁of▁sentence｜>b<|grounding|><td>c"
+                               "<｜end▁of▁sentence｜>";
     struct recto_page p = {0}, q = {0};
 
     parse_ids(id, COUNT(id), test_pieces(), N_PIECE, &test_markers, RECTO_FINISH_EOS, &p);
@@ -443,7 +466,8 @@ static void test_r15(void **state)
 static void test_r16(void **state)
 {
 #define ONE REF("text") DET(BOX) "\nsame\n\n"
-    struct recto_page p = PAGE(ONE REF("list") DET(BOX) "\nsame\n\n" REF("text") DET(BOX) "\nother\n\n" ONE),
+    struct recto_page p = PAGE(ONE REF("list") DET(BOX) "\nsame\n\n" REF("text")
+                                   DET(BOX) "\nother\n\n" ONE),
                       q = PAGE(ONE ONE ONE ONE ONE);
 
     assert_int_equal(p.n_block, 4);
@@ -476,8 +500,8 @@ static void test_many_blocks_loop(void **state)
 /* Order numbers run over blocks with text or a figure. */
 static void test_order(void **state)
 {
-    struct recto_page p = PAGE(REF("image") DET(BOX) "\n\n" REF("text") DET("[[1,2,3,4]]") "\n\n" REF("text") DET(
-        "[[5,6,7,8]]") "\nx");
+    struct recto_page p = PAGE(REF("image") DET(BOX) "\n\n" REF("text")
+                                   DET("[[1,2,3,4]]") "\n\n" REF("text") DET("[[5,6,7,8]]") "\nx");
 
     assert_int_equal(p.block[0].order, 0);
     assert_int_equal(p.block[1].order, -1);
@@ -487,10 +511,11 @@ static void test_order(void **state)
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
 
-static const char good[] = REF("title") DET(BOX) "\n# Ünïted €5\n\n" REF("text") DET("[[1, 2, 3, 4], [5, 6, 7, 8]]")
-    "\nfirst\n\nsecond \\( x^{2} \\)\n\n" REF("table") DET("[[100, 240, 899, 330]]")
-    "\n<table><tr><td>A</td><td>B</td></tr></table>\n\n" REF("image") DET("[[0, 0, 999, 999]]") "\n\n\n"
-    REF("figure_title") DET("[[100, 610, 500, 640]]") "\nFig. 1. Map";
+static const char good[] = REF("title") DET(BOX) "\n# Ünïted €5\n\n" REF("text")
+    DET("[[1, 2, 3, 4], [5, 6, 7, 8]]") "\nfirst\n\nsecond \\( x^{2} \\)\n\n" REF("table") DET(
+        "[[100, 240, 899, 330]]") "\n<table><tr><td>A</td><td>B</td></tr></table>\n\n" REF("image")
+        DET("[[0, 0, 999, 999]]") "\n\n\n" REF("figure_title")
+            DET("[[100, 610, 500, 640]]") "\nFig. 1. Map";
 
 static void expect_same_block(const struct recto_block *a, const struct recto_block *b)
 {
@@ -558,7 +583,8 @@ static void test_random_cuts(void **state)
         p = test_page(buf_view(&b), RECTO_FINISH_EOS);
         for (int i = 0; i < p.n_block; i++) {
             assert_int_equal(strlen(p.block[i].text), p.block[i].n_text);
-            assert_true(p.block[i].n_raw >= p.block[i].n_text || p.block[i].n_raw * 3 >= p.block[i].n_text);
+            assert_true(p.block[i].n_raw >= p.block[i].n_text ||
+                        p.block[i].n_raw * 3 >= p.block[i].n_text);
         }
         recto_page_reset(&p);
         buf_reset(&b);
@@ -603,12 +629,23 @@ static void test_mini_pages(void **state)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* A megabyte of each; the bound leaves room for sanitizers and a loaded machine, and none for a square of it. */
+/* A megabyte of each; the bound leaves room for sanitizers and a loaded machine, and none for a
+ * square of it. */
 static void test_time(void **state)
 {
     static const char *const units[] = {
-        "<|ref|>", "<|/ref|>", "<|det|>[", "<|ref|><|det|>[[1,", "<", "<|", "[", "\n", "\xC3", "<|ref|>a\n",
-        "<|ref|>text<|/ref|><|det|>", "<｜end▁of▁sentence｜>",
+        "<|ref|>",
+        "<|/ref|>",
+        "<|det|>[",
+        "<|ref|><|det|>[[1,",
+        "<",
+        "<|",
+        "[",
+        "\n",
+        "\xC3",
+        "<|ref|>a\n",
+        "<|ref|>text<|/ref|><|det|>",
+        "<｜end▁of▁sentence｜>",
     };
 
     for (size_t i = 0; i < COUNT(units); i++) {
@@ -638,7 +675,8 @@ static void test_names(void **state)
     for (int k = 0; k <= RECTO_BLOCK_OTHER; k++) {
         enum recto_block_kind back;
 
-        assert_true(block_kind_from_name(str_of(recto_block_kind_name((enum recto_block_kind)k)), &back));
+        assert_true(
+            block_kind_from_name(str_of(recto_block_kind_name((enum recto_block_kind)k)), &back));
         assert_int_equal(back, k);
     }
 }
@@ -659,21 +697,36 @@ static void test_px(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks),        cmocka_unit_test(test_separators),
-        cmocka_unit_test(test_spelled_markers), cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_heading_marks), cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_r1),            cmocka_unit_test(test_r2),
-        cmocka_unit_test(test_r3),            cmocka_unit_test(test_r4),
-        cmocka_unit_test(test_r5),            cmocka_unit_test(test_r6_r7),
-        cmocka_unit_test(test_r8),            cmocka_unit_test(test_r9),
-        cmocka_unit_test(test_label_long),    cmocka_unit_test(test_r10),
-        cmocka_unit_test(test_r11),           cmocka_unit_test(test_r12),
-        cmocka_unit_test(test_open_boxes),    cmocka_unit_test(test_r13),
-        cmocka_unit_test(test_r14),           cmocka_unit_test(test_r15),
-        cmocka_unit_test(test_r16),           cmocka_unit_test(test_many_blocks_loop),
-        cmocka_unit_test(test_order),         cmocka_unit_test(test_cuts),
-        cmocka_unit_test(test_random_cuts),   cmocka_unit_test(test_mini_pages),
-        cmocka_unit_test(test_time),          cmocka_unit_test(test_names),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_separators),
+        cmocka_unit_test(test_spelled_markers),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_heading_marks),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_r1),
+        cmocka_unit_test(test_r2),
+        cmocka_unit_test(test_r3),
+        cmocka_unit_test(test_r4),
+        cmocka_unit_test(test_r5),
+        cmocka_unit_test(test_r6_r7),
+        cmocka_unit_test(test_r8),
+        cmocka_unit_test(test_r9),
+        cmocka_unit_test(test_label_long),
+        cmocka_unit_test(test_r10),
+        cmocka_unit_test(test_r11),
+        cmocka_unit_test(test_r12),
+        cmocka_unit_test(test_open_boxes),
+        cmocka_unit_test(test_r13),
+        cmocka_unit_test(test_r14),
+        cmocka_unit_test(test_r15),
+        cmocka_unit_test(test_r16),
+        cmocka_unit_test(test_many_blocks_loop),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_random_cuts),
+        cmocka_unit_test(test_mini_pages),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_px),
     };
 

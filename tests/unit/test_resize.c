@@ -1,4 +1,5 @@
-/* Resizing: exact small vectors, and properties that any size must have. Whole pages are compared in test_view.c. */
+/* Resizing: exact small vectors, and properties that any size must have. Whole pages are compared
+ * in test_view.c. */
 #include "page/resize.h"
 
 #include "base/mem.h"
@@ -24,7 +25,8 @@ static unsigned char *noise(int w, int h, unsigned seed)
     return p;
 }
 
-/* The definition, written as plainly as possible: one output sample from one line of n input samples. */
+/* The definition, written as plainly as possible: one output sample from one line of n input
+ * samples. */
 static unsigned char plain_sample(const unsigned char *in, size_t step, int n, int m, int x)
 {
     double scale = (double)n / m, fs = scale > 1 ? scale : 1, sum = 0, w[4096];
@@ -50,30 +52,32 @@ static unsigned char plain_sample(const unsigned char *in, size_t step, int n, i
     return (unsigned char)(acc < 0 ? 0 : acc > 255 ? 255 : acc);
 }
 
-static void plain_resize(unsigned char *out, int ow, int oh, const unsigned char *in, int iw, int ih)
+static void plain_resize(unsigned char *out, int ow, int oh, const unsigned char *in, int iw,
+                         int ih)
 {
     unsigned char *mid = mem_alloc((size_t)ow * (size_t)ih * 3);
 
     for (int y = 0; y < ih; y++)
         for (int x = 0; x < ow; x++)
             for (int c = 0; c < 3; c++)
-                mid[(y * ow + x) * 3 + c] =
-                    ow == iw ? in[(y * iw + x) * 3 + c]
-                             : plain_sample(in + y * iw * 3 + c, 3, iw, ow, x);
+                mid[(y * ow + x) * 3 + c] = ow == iw
+                                                ? in[(y * iw + x) * 3 + c]
+                                                : plain_sample(in + y * iw * 3 + c, 3, iw, ow, x);
     for (int y = 0; y < oh; y++)
         for (int x = 0; x < ow; x++)
             for (int c = 0; c < 3; c++)
-                out[(y * ow + x) * 3 + c] =
-                    oh == ih ? mid[(y * ow + x) * 3 + c]
-                             : plain_sample(mid + x * 3 + c, (size_t)ow * 3, ih, oh, y);
+                out[(y * ow + x) * 3 + c] = oh == ih ? mid[(y * ow + x) * 3 + c]
+                                                     : plain_sample(mid + x * 3 + c, (size_t)ow * 3,
+                                                                    ih, oh, y);
     free(mid);
 }
 
 static void equals_the_plain_definition(void **state)
 {
-    static const int sizes[][4] = {{1, 1, 5, 7},     {7, 5, 1, 1},     {3, 200, 40, 11}, {33, 65, 32, 64},
-                                   {64, 31, 31, 64}, {97, 3, 10, 100}, {10, 11, 11, 10}, {129, 40, 129, 7},
-                                   {50, 90, 13, 90}, {2, 2, 300, 2},   {700, 2, 3, 3},   {31, 97, 64, 33}};
+    static const int sizes[][4] = {{1, 1, 5, 7},     {7, 5, 1, 1},      {3, 200, 40, 11},
+                                   {33, 65, 32, 64}, {64, 31, 31, 64},  {97, 3, 10, 100},
+                                   {10, 11, 11, 10}, {129, 40, 129, 7}, {50, 90, 13, 90},
+                                   {2, 2, 300, 2},   {700, 2, 3, 3},    {31, 97, 64, 33}};
 
     for (size_t k = 0; k < COUNT(sizes); k++) {
         int iw = sizes[k][0], ih = sizes[k][1], ow = sizes[k][2], oh = sizes[k][3];
@@ -90,9 +94,8 @@ static void equals_the_plain_definition(void **state)
     }
 }
 
-/* Two pixels to four: K at -0.25, 0.75 (and mirrored), clipped at the edge and normalised, worked out by hand:
- * out[0] = a + (b-a) K(0.75) / (K(0.25)+K(0.75)) with K(0.25) = 0.8671875, K(0.75) = 0.2265625 beyond which the clipped
- * tail K(1.25) = -0.0703125 joins on the near side only where there are samples. */
+/* Two pixels, 0 and 255, to four, worked out by hand. K(0.25) = 0.8671875, K(0.75) = 0.2265625,
+ * K(1.25) = -0.0703125. */
 static void known_vectors(void **state)
 {
     static const unsigned char edge[6] = {0, 0, 0, 255, 255, 255};
@@ -100,8 +103,9 @@ static void known_vectors(void **state)
     unsigned char out[12];
 
     assert_int_equal(resize_bicubic(out, 4, 1, edge, 2, 1), 0);
-    /* x = 0: center 0.25, samples at 0.5 and 1.5 are 0.25 and 1.25 away: weights 0.8671875, -0.0703125: 255 * -0.088 -> 0
-     * x = 1: center 0.75: 0.25 and 0.75 away: 255 * 0.2265625 / 1.09375 = 52.8 -> 53; the other two by symmetry */
+    /* x = 0: center 0.25, the samples are 0.25 and 1.25 away: 255 * -0.0703 / 0.7969 < 0 -> 0.
+     * x = 1: center 0.75, they are 0.25 and 0.75 away: 255 * 0.2266 / 1.09375 = 52.8 -> 53.
+     * The other two by symmetry. */
     assert_int_equal(out[0], 0);
     assert_int_equal(out[3], 53);
     assert_int_equal(out[6], 202);
@@ -121,7 +125,7 @@ static void same_size_is_a_copy(void **state)
     free(out);
 }
 
-/* Weights add up to one, so a flat picture stays flat; and values never leave the range of bytes. */
+/* Weights add up to one, so a flat picture stays flat; values never leave the range of bytes. */
 static void flat_stays_flat(void **state)
 {
     static const unsigned char values[] = {0, 1, 127, 254, 255};
@@ -141,7 +145,8 @@ static void channels_and_axes_do_not_mix(void **state)
     unsigned char *in = noise(w, h, 1), *turned = mem_alloc((size_t)(w * h * 3));
     unsigned char *a = mem_alloc((size_t)(ow * oh * 3)), *b = mem_alloc((size_t)(ow * oh * 3));
 
-    /* A row-only resize of the picture is a column-only resize of the transposed one, channels exchanged. */
+    /* A row-only resize of the picture is a column-only resize of the transposed one, channels
+     * exchanged. */
     for (int y = 0; y < h; y++)
         for (int x = 0; x < w; x++)
             for (int c = 0; c < 3; c++)

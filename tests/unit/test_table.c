@@ -67,7 +67,8 @@ static void test_simple(void **state)
     expect_html(SIMPLE, SIMPLE);
     expect_grid(SIMPLE, 2, 2, "0,0,1,1:A 0,1,1,1:B 1,0,1,1:1 1,1,1,1:2");
     expect_rows(SIMPLE, "A\tB\n1\t2");
-    expect_html("<TABLE border=1>\n <tr>\n  <TD style=\"x\">A</td >\n</tr>\n</TABLE>", "<table><tr><td>A</td></tr></table>");
+    expect_html("<TABLE border=1>\n <tr>\n  <TD style=\"x\">A</td >\n</tr>\n</TABLE>",
+                "<table><tr><td>A</td></tr></table>");
 }
 
 static void test_end(void **state)
@@ -91,37 +92,48 @@ static void test_recovery(void **state)
     expect_html("<table><tr><td>A</td><td>B", "<table><tr><td>A</td><td>B</td></tr></table>");
     /* text where no cell is */
     expect_html("<table><tr>A</tr></table>", "<table><tr><td>A</td></tr></table>");
-    expect_html("<table>A<tr><td>B</td></tr></table>", "<table><tr><td>A</td></tr><tr><td>B</td></tr></table>");
+    expect_html("<table>A<tr><td>B</td></tr></table>",
+                "<table><tr><td>A</td></tr><tr><td>B</td></tr></table>");
     expect_html("<table><td>A</td></table>", "<table><tr><td>A</td></tr></table>");
     expect_html("<table><tr><td>A</td>x<td>B</td></tr></table>",
                 "<table><tr><td>A</td><td>x</td><td>B</td></tr></table>");
     /* closed twice, or never opened */
-    expect_html("<table></td></tr></b><tr><td>A</td></td></tr></tr></table>", "<table><tr><td>A</td></tr></table>");
+    expect_html("<table></td></tr></b><tr><td>A</td></td></tr></tr></table>",
+                "<table><tr><td>A</td></tr></table>");
     expect_html("<table></table>", "<table></table>");
-    expect_html("<table><tr></tr><tr><td></td></tr></table>", "<table><tr></tr><tr><td></td></tr></table>");
+    expect_html("<table><tr></tr><tr><td></td></tr></table>",
+                "<table><tr></tr><tr><td></td></tr></table>");
 }
 
 static void test_sections(void **state)
 {
-    static const char clean[] = "<table><caption>T <b>1</b></caption><thead><tr><th>A</th></tr></thead>"
-                                "<tbody><tr><td>1</td></tr></tbody></table>";
+    static const char clean[] =
+        "<table><caption>T <b>1</b></caption><thead><tr><th>A</th></tr></thead>"
+        "<tbody><tr><td>1</td></tr></tbody></table>";
 
     expect_html(clean, clean);
     expect_html("<table><thead><tr><th>A<tbody><tr><td>1<caption>T <b>1", clean);
     expect_rows(clean, "T 1\nA\n1");
-    expect_html("<table><caption>a</caption><caption>b</caption></table>", "<table><caption>a b</caption></table>");
+    expect_html("<table><caption>a</caption><caption>b</caption></table>",
+                "<table><caption>a b</caption></table>");
 }
 
 static void test_spans(void **state)
 {
-    expect_grid("<table><tr><td rowspan=\"2\">A</td><td colspan='2'>B</td></tr><tr><td>C</td><td>D</td></tr></table>",
-                2, 3, "0,0,2,1:A 0,1,1,2:B 1,1,1,1:C 1,2,1,1:D");
-    expect_html("<table><tr><td rowspan=2 colspan = 3>A</table>", "<table><tr><td colspan=\"3\">A</td></tr></table>");
-    expect_rows("<table><tr><td rowspan=2>A<td colspan=2>B<tr><td>C<td>D</table>", "A\tB\t\n\tC\tD");
+    expect_grid(
+        "<table><tr><td rowspan=\"2\">A</td><td colspan='2'>B</td></tr><tr><td>C</td><td>D</td>"
+        "</tr></table>",
+        2, 3, "0,0,2,1:A 0,1,1,2:B 1,1,1,1:C 1,2,1,1:D");
+    expect_html("<table><tr><td rowspan=2 colspan = 3>A</table>",
+                "<table><tr><td colspan=\"3\">A</td></tr></table>");
+    expect_rows("<table><tr><td rowspan=2>A<td colspan=2>B<tr><td>C<td>D</table>",
+                "A\tB\t\n\tC\tD");
     /* values that are none, or out of 1..1000 */
-    expect_grid("<table><tr><td colspan=0>A<td rowspan=9999>B<td colspan=-2>C<td colspan=2.5>D<td rowspan=x>E<tr><td>F</table>",
+    expect_grid("<table><tr><td colspan=0>A<td rowspan=9999>B<td colspan=-2>C<td colspan=2.5>D<td "
+                "rowspan=x>E<tr><td>F</table>",
                 2, 5, "0,0,1,1:A 0,1,1,1:B 0,2,1,1:C 0,3,1,1:D 0,4,1,1:E 1,0,1,1:F");
-    expect_grid("<table><tr><td rowspan=1000>A<td>B<tr><td>C</table>", 2, 2, "0,0,2,1:A 0,1,1,1:B 1,1,1,1:C");
+    expect_grid("<table><tr><td rowspan=1000>A<td>B<tr><td>C</table>", 2, 2,
+                "0,0,2,1:A 0,1,1,1:B 1,1,1,1:C");
     expect_grid("<table><tr><td colspan=1000>A</table>", 1, 400, "0,0,1,400:A");
 }
 
@@ -134,7 +146,8 @@ static void test_overlap(void **state)
 
 static void test_nested(void **state)
 {
-    static const char in[] = "<table><tr><td>x<table><tr><td>a</td><td>b</td></tr></table>y</td><td>z</td></tr></table>";
+    static const char in[] =
+        "<table><tr><td>x<table><tr><td>a</td><td>b</td></tr></table>y</td><td>z</td></tr></table>";
     struct table *t = read_all(in);
 
     assert_int_equal(t->n_cell, 2);
@@ -143,39 +156,50 @@ static void test_nested(void **state)
     table_free(t);
     expect_html(in, in);
     expect_rows(in, "x a; by\tz");
-    expect_html("<table><table><td>a", "<table><tr><td><table><tr><td>a</td></tr></table></td></tr></table>");
+    expect_html("<table><table><td>a",
+                "<table><tr><td><table><tr><td>a</td></tr></table></td></tr></table>");
 }
 
 /* The fourth level is text, and its end does not end the third. */
 static void test_depth(void **state)
 {
-    expect_html("<table><tr><td><table><tr><td><table><tr><td><table><tr><td>x</td></tr></table>y</td></tr></table>"
-                "</td></tr></table></td></tr></table>",
-                "<table><tr><td><table><tr><td><table><tr><td>&lt;table&gt;&lt;tr&gt;&lt;td&gt;x&lt;/td&gt;&lt;/tr&gt;"
-                "&lt;/table&gt;y</td></tr></table></td></tr></table></td></tr></table>");
+    expect_html(
+        "<table><tr><td><table><tr><td><table><tr><td><table><tr><td>x</td></tr></table>y</td>"
+        "</tr></table>"
+        "</td></tr></table></td></tr></table>",
+        "<table><tr><td><table><tr><td><table><tr><td>&lt;table&gt;&lt;tr&gt;&lt;td&gt;x&lt;/td"
+        "&gt;&lt;/tr&gt;"
+        "&lt;/table&gt;y</td></tr></table></td></tr></table></td></tr></table>");
 }
 
 static void test_sanitise(void **state)
 {
     expect_html("<table><tr><td><script>alert(1)</script></td></tr></table>",
                 "<table><tr><td>&lt;script&gt;alert(1)&lt;/script&gt;</td></tr></table>");
-    expect_html("<table><tr><td onclick=\"x()\"><b onmouseover=x>a</b> <a href=\"javascript:x\">b</a></td></tr></table>",
-                "<table><tr><td><b>a</b> &lt;a href=\"javascript:x\"&gt;b&lt;/a&gt;</td></tr></table>");
-    expect_html("<table><tr><td><img src=x> <!-- c --> 1 < 2 & 3 &lt; &amp; &#39; &bogus</td></tr></table>",
-                "<table><tr><td>&lt;img src=x&gt; &lt;!-- c --&gt; 1 &lt; 2 &amp; 3 &lt; &amp; &#39; &amp;bogus</td></tr></table>");
+    expect_html(
+        "<table><tr><td onclick=\"x()\"><b onmouseover=x>a</b> <a href=\"javascript:x\">b</a>"
+        "</td></tr></table>",
+        "<table><tr><td><b>a</b> &lt;a href=\"javascript:x\"&gt;b&lt;/a&gt;</td></tr></table>");
+    expect_html(
+        "<table><tr><td><img src=x> <!-- c --> 1 < 2 & 3 &lt; &amp; &#39; &bogus</td></tr></table>",
+        "<table><tr><td>&lt;img src=x&gt; &lt;!-- c --&gt; 1 &lt; 2 &amp; 3 &lt; &amp; &#39; "
+        "&amp;bogus</td></tr></table>");
     /* balance */
     expect_html("<table><tr><td><b><i>a</b>b</i>c<sup>2</td><td>d</sup></td></tr></table>",
                 "<table><tr><td><b><i>a</i></b>bc<sup>2</sup></td><td>d</td></tr></table>");
-    expect_html("<table><tr><td><p>a<p>b<br/>c<ul><li>d<li>e</ul></td></tr></table>",
-                "<table><tr><td><p>a</p><p>b<br>c<ul><li>d</li><li>e</li></ul></p></td></tr></table>");
+    expect_html(
+        "<table><tr><td><p>a<p>b<br/>c<ul><li>d<li>e</ul></td></tr></table>",
+        "<table><tr><td><p>a</p><p>b<br>c<ul><li>d</li><li>e</li></ul></p></td></tr></table>");
     /* a blank line would end the HTML block in Markdown */
-    expect_html("<table><tr><td>a \n \n\t\nb</b>\n\nc</td></tr></table>", "<table><tr><td>a\nb\nc</td></tr></table>");
+    expect_html("<table><tr><td>a \n \n\t\nb</b>\n\nc</td></tr></table>",
+                "<table><tr><td>a\nb\nc</td></tr></table>");
 }
 
 static void test_text(void **state)
 {
-    expect_grid("<table><tr><td> a \n b <br> c &lt;b&gt; &amp;amp; &#x41;&#66;&eacute;<sup>2</sup> </td></tr></table>", 1, 1,
-                "0,0,1,1:a b\nc <b> &amp; AB&eacute;2");
+    expect_grid("<table><tr><td> a \n b <br> c &lt;b&gt; &amp;amp; &#x41;&#66;&eacute;<sup>2</sup> "
+                "</td></tr></table>",
+                1, 1, "0,0,1,1:a b\nc <b> &amp; AB&eacute;2");
     expect_rows("<table><tr><td>a<br>b</td><td>c\td</td></tr></table>", "a b\tc d");
 }
 
@@ -285,9 +309,38 @@ static void test_spans_close(void **state)
 static void test_time(void **state)
 {
     static const char *const units[] = {
-        "<table>", "<table><tr><td>", "<tr>", "<td>", "<td colspan=1000>", "<td rowspan=1000>x", "<", "<td ", "&", "&amp",
-        "<b>", "</b>", "<li>", "\n", " ", "<td a=\"", "<table></table>", "\\(", "\\[", "\\(\\[", "$", "$$", "$a", "![", "![a](", "\\",
-        "<table><td>x</table>\n", "$$ \\[ $ \\( ![ <table", "*", "*a ", "a* ", "<caption>",
+        "<table>",
+        "<table><tr><td>",
+        "<tr>",
+        "<td>",
+        "<td colspan=1000>",
+        "<td rowspan=1000>x",
+        "<",
+        "<td ",
+        "&",
+        "&amp",
+        "<b>",
+        "</b>",
+        "<li>",
+        "\n",
+        " ",
+        "<td a=\"",
+        "<table></table>",
+        "\\(",
+        "\\[",
+        "\\(\\[",
+        "$",
+        "$$",
+        "$a",
+        "![",
+        "![a](",
+        "\\",
+        "<table><td>x</table>\n",
+        "$$ \\[ $ \\( ![ <table",
+        "*",
+        "*a ",
+        "a* ",
+        "<caption>",
     };
 
     for (size_t i = 0; i < COUNT(units); i++) {

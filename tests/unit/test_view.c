@@ -1,4 +1,5 @@
-/* Views against the official preprocessing: hashes of 15 synthetic sizes, 225 grids, and two pages byte for byte. */
+/* Views against the official preprocessing: hashes of 15 synthetic sizes, 225 grids, and two pages
+ * byte for byte. */
 #include "page/inkcheck.h"
 #include "page/view.h"
 #include "page_files.h"
@@ -30,7 +31,8 @@ static void verifier_can_fail(void **state)
         const char *json;
         int code;
     } cases[] = {
-        {"{\"cases\":[{\"width\":8,\"height\":8,\"tiles_wide\":1,\"tiles_high\":1,\"tile_sha256\":[],"
+        {"{\"cases\":[{\"width\":8,\"height\":8,\"tiles_wide\":1,\"tiles_high\":1,"
+         "\"tile_sha256\":[],"
          "\"global_sha256\":\"00\"}],\"ratios\":[]}",
          RECTO_EVERIFY},
         {"{\"cases\":[],\"ratios\":[[100,100,1,2]]}", RECTO_EVERIFY},
@@ -63,7 +65,8 @@ static struct recto_image read_picture(struct page_source *s, const char *path)
     return im;
 }
 
-static void same_as_file(struct page_source *s, const unsigned char *view, int side, const char *path)
+static void same_as_file(struct page_source *s, const unsigned char *view, int side,
+                         const char *path)
 {
     struct recto_image want = read_picture(s, path);
 
@@ -122,7 +125,7 @@ static void visual_rows(void **state)
 {
     static const struct {
         int w, h, rows;
-    } pages[] = {{640, 488, 257},  {768, 768, 257},   {769, 768, 833},  {429, 806, 545},
+    } pages[] = {{640, 488, 257},   {768, 768, 257},   {769, 768, 833},   {429, 806, 545},
                  {3000, 400, 1121}, {400, 3000, 1121}, {1190, 1684, 1121}};
 
     assert_int_equal(view_rows(768), 144);
@@ -135,20 +138,24 @@ static void visual_rows(void **state)
     }
 }
 
-/* At the exact middle between two ratios, the larger grid wins only with more than half its pixels. */
+/* At the exact middle between two ratios, the larger grid wins only with more than half its pixels.
+ */
 static void ties(void **state)
 {
     int i, j;
 
-    view_grid(1000, 800, true, &i, &j); /* 5/4, between 1/1 (as 2x2) and 3/2: 800000 px < half of six tiles */
+    view_grid(1000, 800, true, &i,
+              &j); /* 5/4, between 1/1 (as 2x2) and 3/2: 800000 px < half of six tiles */
     assert_int_equal(i * 10 + j, 22);
     view_grid(2000, 1600, true, &i, &j);
     assert_int_equal(i * 10 + j, 32);
-    view_grid(1750, 1000, true, &i, &j); /* 7/4, between 3/2 and 2/1: 1750000 px, half of six tiles is 1769472 */
+    view_grid(1750, 1000, true, &i,
+              &j); /* 7/4, between 3/2 and 2/1: 1750000 px, half of six tiles is 1769472 */
     assert_int_equal(i * 10 + j, 21);
     view_grid(1778, 1016, true, &i, &j);
     assert_int_equal(i * 10 + j, 32);
-    view_grid(1600, 1920, true, &i, &j); /* 5/6 is a middle too, but not in doubles: 2/3 comes out further off */
+    view_grid(1600, 1920, true, &i,
+              &j); /* 5/6 is a middle too, but not in doubles: 2/3 comes out further off */
     assert_int_equal(i * 10 + j, 22);
 }
 
@@ -158,9 +165,12 @@ static void frames(void **state)
         int w, h;
         struct view_frame want;
     } cases[] = {
-        {640, 488, {0, 122, 1024, 781}},   {1024, 783, {0, 120, 1024, 783}}, /* 121.5 -> 122, 120.5 -> 120 */
-        {500, 500, {0, 0, 1024, 1024}},    {1, 5000, {512, 0, 1, 1024}},     /* a side of 0 becomes 1 */
-        {100000, 1, {0, 512, 1024, 1}},    {2, 1, {0, 256, 1024, 512}},
+        {640, 488, {0, 122, 1024, 781}},
+        {1024, 783, {0, 120, 1024, 783}}, /* 121.5 -> 122, 120.5 -> 120 */
+        {500, 500, {0, 0, 1024, 1024}},
+        {1, 5000, {512, 0, 1, 1024}}, /* a side of 0 becomes 1 */
+        {100000, 1, {0, 512, 1024, 1}},
+        {2, 1, {0, 256, 1024, 512}},
     };
 
     for (size_t k = 0; k < COUNT(cases); k++) {
@@ -196,7 +206,8 @@ static struct ink ink_of(struct page_source *s, const char *path)
     return ink;
 }
 
-/* The mini model's own pages and a large-typed one are within its reach, a dense brochure is not. */
+/* The mini model's own pages and a large-typed one are within its reach, a dense brochure is not.
+ */
 static void ink_of_known_pages(void **state)
 {
     struct page_source *s = open_source(HELPER, 0, 0);
@@ -231,7 +242,8 @@ static void ink_of_drawn_pages(void **state)
     assert_true(ink_is_blank(&ink));
     assert_false(ink_is_dense(&ink));
 
-    /* One stroke of 2 x 5 in yellow: little contrast in grey, much in blue. Dust of 2 x 2 does not count. */
+    /* One stroke of 2 x 5 in yellow: little contrast in grey, much in blue. Dust of 2 x 2 does not
+     * count. */
     for (int y = 0; y < 5; y++)
         for (int x = 0; x < 2; x++)
             view[((size_t)(500 + y) * VIEW_GLOBAL + (size_t)(500 + x)) * 3 + 2] = 0;

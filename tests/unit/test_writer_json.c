@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+/* clang-format off */
 static const char rich[] =
     REF("title") DET("[[100, 50, 500, 80]]") "\n# Report \xF0\x9F\x98\x80\n\n"
     REF("text") DET("[[5000, 9, 8, 7]]") "\nbody\x01 \xFF\n\n"
@@ -14,9 +15,11 @@ static const char rich[] =
     REF("text") DET("[]") "\nbody\n\n"
     REF("text") DET("[]") "\nbody\n\n"
     REF("equation") DET("[[300, 180, 700, 220]]") "\n\\[ E = mc^{2} \\]\n\n"
-    REF("table") DET("[[100, 240, 899, 330]]")
-        "\nx <table><tr><th rowspan=2>A</th><td>&lt;<table><td>n</table></td></tr></table> <table></table>\n\n"
-    REF("image") DET("[[100, 350, 500, 600]]") "\n\n\n" REF("\x02odd <label>") "no det<|/ref|>";
+    REF("table") DET("[[100, 240, 899, 330]]") "\nx <table><tr><th rowspan=2>A</th><td>&lt;"
+        "<table><td>n</table></td></tr></table> <table></table>\n\n"
+    REF("image") DET("[[100, 350, 500, 600]]") "\n\n\n"
+    REF("\x02odd <label>") "no det<|/ref|>";
+/* clang-format on */
 
 static struct recto_page rich_page(void)
 {
@@ -112,8 +115,10 @@ static void test_document(void **state)
     static const char *const top[] = {"schema", "tool", "source", "settings", "pages", NULL};
     static const char *const tool[] = {"version", "model_sha256", "backend", "precision", NULL};
     static const char *const source[] = {"name", "kind", "sha256", "n_pages", NULL};
-    static const char *const settings[] = {"task", "prompt", "dpi", "guard", "max_tokens", "retries", "rotate", NULL};
-    static const char *const page[] = {"page", "status", "size_px", "rotate", "grid", "blocks", NULL};
+    static const char *const settings[] = {"task",       "prompt",  "dpi",    "guard",
+                                           "max_tokens", "retries", "rotate", NULL};
+    static const char *const page[] = {"page", "status", "size_px", "rotate",
+                                       "grid", "blocks", NULL};
     static const char *const block[] = {"id", "order", "kind", "label", "boxes_999", "text", NULL};
     struct recto_page p = rich_page(), q = {.number = 4, .status = RECTO_PAGE_BLANK}, r;
     const struct recto_page *list[] = {&p, &q};
@@ -152,8 +157,10 @@ static void test_values(void **state)
     struct recto_page p = rich_page();
     char *out = to_json(&p);
 
-    assert_non_null(strstr(out, "{\"id\":\"p3b0\",\"order\":0,\"kind\":\"title\",\"label\":\"title\",\"level\":1,"
-                                "\"boxes_999\":[[100,50,500,80]],\"boxes_px\":[[200,150,1000,240]],\"text\":\"Report "));
+    assert_non_null(strstr(
+        out,
+        "{\"id\":\"p3b0\",\"order\":0,\"kind\":\"title\",\"label\":\"title\",\"level\":1,"
+        "\"boxes_999\":[[100,50,500,80]],\"boxes_px\":[[200,150,1000,240]],\"text\":\"Report "));
     assert_non_null(strstr(out, "\"conf\":0.9931,"));
     assert_non_null(strstr(out, "\"size_px\":[1998,2997],"));
     assert_non_null(strstr(out, "\"det_raw\":\"[[5000, 9, 8, 7]]\",\"box_error\":\"range\""));
@@ -162,10 +169,16 @@ static void test_values(void **state)
     assert_non_null(strstr(out, "\"flags\":[\"duplicate\"]"));
     assert_non_null(strstr(out, "\"complete\":false,\"flags\":[\"incomplete\"]"));
     assert_non_null(strstr(out, "\"tex\":\"E = mc^{2}\""));
-    assert_non_null(strstr(out, "\"html\":\"<table><tr><th>A</th><td>&lt;<table><tr><td>n</td></tr></table></td></tr></table>\""));
-    assert_non_null(strstr(out, "\"table\":{\"rows\":1,\"cols\":2,\"cells\":[{\"r\":0,\"c\":0,\"rs\":1,\"cs\":1,\"text\":\"A\","
-                                "\"header\":true},{\"r\":0,\"c\":1,\"rs\":1,\"cs\":1,\"text\":\"< n\",\"tables\":[{\"rows\":1,"));
-    assert_non_null(strstr(out, "\"error\":{\"code\":\"E_TOO_LARGE\",\"text\":\"9 x 9 is over the limit\"}"));
+    assert_non_null(strstr(
+        out, "\"html\":\"<table><tr><th>A</th><td>&lt;<table><tr><td>n</td></tr></table></td></tr>"
+             "</table>\""));
+    assert_non_null(strstr(
+        out, "\"table\":{\"rows\":1,\"cols\":2,\"cells\":[{\"r\":0,\"c\":0,\"rs\":1,\"cs\":1,\"tex"
+             "t\":\"A\","
+             "\"header\":true},{\"r\":0,\"c\":1,\"rs\":1,\"cs\":1,\"text\":\"< "
+             "n\",\"tables\":[{\"rows\":1,"));
+    assert_non_null(
+        strstr(out, "\"error\":{\"code\":\"E_TOO_LARGE\",\"text\":\"9 x 9 is over the limit\"}"));
     assert_non_null(strstr(out, "\"vision\":12345.678,"));
     free(out);
     recto_page_reset(&p);
@@ -173,7 +186,8 @@ static void test_values(void **state)
 
 static void test_meta(void **state)
 {
-    struct writer_meta meta = {.model_sha256 = "5fca", .source_name = "a\xFF.png", .dpi = 144, .max_tokens = -1};
+    struct writer_meta meta = {
+        .model_sha256 = "5fca", .source_name = "a\xFF.png", .dpi = 144, .max_tokens = -1};
     struct writer_opts opts = {.meta = &meta};
     struct buf b = {0};
 
@@ -188,6 +202,10 @@ static void test_meta(void **state)
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 #define HEAD "{\"page\":1,\"status\":\"ok\",\"size_px\":[9,9],\"grid\":[1,1],\"rotate\":0,"
+
+#define BLOCK(boxes)                                                                  \
+    HEAD "\"blocks\":[{\"order\":0,\"kind\":\"text\",\"label\":\"x\",\"text\":\"t\"," \
+         "\"boxes_999\":" boxes "}]}"
 
 static void expect_bad(const char *json, const char *sentence)
 {
@@ -212,12 +230,15 @@ static void test_bad(void **state)
     expect_bad(HEAD "\"finish\":\"soon\",\"blocks\":[]}", "page: finish: unknown value 'soon'");
     expect_bad(HEAD "\"conf\":2,\"blocks\":[]}", NULL);
     expect_bad(HEAD "\"warnings\":[1],\"blocks\":[]}", "page: warnings: expected strings");
-    expect_bad(HEAD "\"error\":{\"code\":\"E_WHAT\"},\"blocks\":[]}", "page: error: code: unknown value 'E_WHAT'");
-    expect_bad(HEAD "\"blocks\":[{\"order\":0,\"kind\":\"poem\"}]}", "page: blocks[0]: kind: unknown value 'poem'");
-#define BLOCK(boxes) HEAD "\"blocks\":[{\"order\":0,\"kind\":\"text\",\"label\":\"x\",\"text\":\"t\",\"boxes_999\":" boxes "}]}"
-    expect_bad(BLOCK("[[1,2,3]]"), "page: blocks[0]: boxes_999: expected four numbers from 0 to 999");
+    expect_bad(HEAD "\"error\":{\"code\":\"E_WHAT\"},\"blocks\":[]}",
+               "page: error: code: unknown value 'E_WHAT'");
+    expect_bad(HEAD "\"blocks\":[{\"order\":0,\"kind\":\"poem\"}]}",
+               "page: blocks[0]: kind: unknown value 'poem'");
+    expect_bad(BLOCK("[[1,2,3]]"),
+               "page: blocks[0]: boxes_999: expected four numbers from 0 to 999");
     expect_bad(BLOCK("[[1,2,3,1000]]"), NULL);
-    expect_bad(BLOCK("[[9,2,3,4]]"), "page: blocks[0]: boxes_999: expected left, top, right, bottom");
+    expect_bad(BLOCK("[[9,2,3,4]]"),
+               "page: blocks[0]: boxes_999: expected left, top, right, bottom");
     expect_bad(BLOCK("[\"x\"]"), NULL);
 }
 
@@ -238,8 +259,9 @@ static void test_least(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_document), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_meta),       cmocka_unit_test(test_bad),      cmocka_unit_test(test_least),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_document),
+        cmocka_unit_test(test_values),     cmocka_unit_test(test_meta),
+        cmocka_unit_test(test_bad),        cmocka_unit_test(test_least),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

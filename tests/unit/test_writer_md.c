@@ -12,6 +12,7 @@
 #define TABLE "<table><tr><td>A</td><td>B</td></tr><tr><td>1</td><td>2</td></tr></table>"
 
 /* The page of the example: 1998 x 2997 pixels, six blocks. */
+/* clang-format off */
 static const char example[] =
     REF("title") DET("[[100, 50, 500, 80]]") "\n# Report\n\n"
     REF("text") DET("[[100, 100, 899, 160]]") "\nCost is $5 (2024).\n\n"
@@ -19,10 +20,11 @@ static const char example[] =
     REF("table") DET("[[100, 240, 899, 330]]") "\n" TABLE "\n\n"
     REF("image") DET("[[100, 350, 500, 600]]") "\n\n\n"
     REF("figure_title") DET("[[100, 610, 500, 640]]") "\nFig. 1. Map";
+/* clang-format on */
 
 /* Write pages and compare; pages are freed. */
-static void expect_pages(const struct writer *w, const struct writer_opts *opts, struct recto_page *page, int n,
-                         const char *want)
+static void expect_pages(const struct writer *w, const struct writer_opts *opts,
+                         struct recto_page *page, int n, const char *want)
 {
     const struct recto_page *list[4];
     struct buf b = {0};
@@ -61,9 +63,10 @@ static void test_example_md(void **state)
     struct recto_page p = PAGE(example);
 
     p.width = 1998, p.height = 2997;
-    expect_pages(&writer_md, &opts, &p, 1,
-                 "# Report\n\nCost is \\$5 (2024).\n\n$$\nE \\coloneqq mc^{2} \\quad (1)\n$$\n\n" TABLE
-                 "\n\n![Fig. 1. Map](x.files/p0001-f1.jpg)\n\n*Fig. 1. Map*\n");
+    expect_pages(
+        &writer_md, &opts, &p, 1,
+        "# Report\n\nCost is \\$5 (2024).\n\n$$\nE \\coloneqq mc^{2} \\quad (1)\n$$\n\n" TABLE
+        "\n\n![Fig. 1. Map](x.files/p0001-f1.jpg)\n\n*Fig. 1. Map*\n");
 }
 
 static void test_example_stdout(void **state)
@@ -74,8 +77,9 @@ static void test_example_stdout(void **state)
     size_t n;
 
     assert_int_equal(recto_write("md", list, 1, &out, &n), 0);
-    assert_string_equal(out, "# Report\n\nCost is \\$5 (2024).\n\n$$\nE \\coloneqq mc^{2} \\quad (1)\n$$\n\n" TABLE
-                             "\n\n*Fig. 1. Map*\n");
+    assert_string_equal(
+        out, "# Report\n\nCost is \\$5 (2024).\n\n$$\nE \\coloneqq mc^{2} \\quad (1)\n$$\n\n" TABLE
+             "\n\n*Fig. 1. Map*\n");
     assert_int_equal(n, strlen(out));
     free(out);
     assert_int_equal(recto_write("pdf", list, 1, &out, &n), RECTO_EUSAGE);
@@ -86,13 +90,17 @@ static void test_example_stdout(void **state)
 
 static void test_example_txt(void **state)
 {
-    expect_txt(example, "Report\n\nCost is $5 (2024).\n\nE \\coloneqq mc^{2} \\quad (1)\n\nA\tB\n1\t2\n\nFig. 1. Map\n");
+    expect_txt(
+        example,
+        "Report\n\nCost is $5 (2024).\n\nE \\coloneqq mc^{2} \\quad (1)\n\nA\tB\n1\t2\n\nFig. "
+        "1. Map\n");
 }
 
 static void test_raw(void **state)
 {
     struct writer_opts opts = {0};
-    struct recto_page p[2] = {PAGE(REF("text") DET(BOX) "\nA"), PAGE("B\n")}, q[2] = {PAGE("A"), PAGE("")};
+    struct recto_page p[2] = {PAGE(REF("text") DET(BOX) "\nA"), PAGE("B\n")},
+                      q[2] = {PAGE("A"), PAGE("")};
 
     expect_pages(&writer_raw, &opts, p, 2, REF("text") DET(BOX) "\nA\n\fB\n");
     expect_pages(&writer_raw, &opts, q, 2, "A\n\f\n");
@@ -144,12 +152,15 @@ static void test_tex_math(void **state)
 static void test_safety(void **state)
 {
     expect_md("a <script>alert(1)</script> b", "a &lt;script&gt;alert(1)&lt;/script&gt; b\n");
-    expect_md("[x](javascript:alert(1)) [y]: http://z", "[x\\](javascript:alert(1)) [y\\]: http://z\n");
+    expect_md("[x](javascript:alert(1)) [y]: http://z",
+              "[x\\](javascript:alert(1)) [y\\]: http://z\n");
     expect_md("![x](http://y/z.png)", "!\\[x\\](http://y/z.png)\n");
-    expect_md("<http://x> <!-- page 2 --> <?php ?>", "&lt;http://x&gt; &lt;!-- page 2 --&gt; &lt;?php ?&gt;\n");
+    expect_md("<http://x> <!-- page 2 --> <?php ?>",
+              "&lt;http://x&gt; &lt;!-- page 2 --&gt; &lt;?php ?&gt;\n");
     expect_md("<img src=x onerror=y>", "&lt;img src=x onerror=y&gt;\n");
     expect_md("x<sup onclick=a>2</sup> <b>bold</i>", "x<sup>2</sup> <b>bold</b>\n");
     expect_md("</td><td>x</table>", "&lt;/td&gt;&lt;td&gt;x&lt;/table&gt;\n");
+    expect_md("<</b>script> [a]</b>(b)", "&lt;script&gt; [a\\](b)\n");
     expect_md("\\](x)", "\\\\\\](x)\n");
 }
 
@@ -180,15 +191,17 @@ static void test_captions(void **state)
 
 static void test_code(void **state)
 {
-    expect_md(REF("code") DET("[]") "\nif a < b:\n    <td> $5  \n\n\n    x", "```\nif a < b:\n    <td> $5  \n\n\n    x\n```\n");
+    expect_md(REF("code") DET("[]") "\nif a < b:\n    <td> $5  \n\n\n    x",
+              "```\nif a < b:\n    <td> $5  \n\n\n    x\n```\n");
     expect_md(REF("code") DET("[]") "\n```python\nx\n```", "```\nx\n```\n");
     expect_md(REF("code") DET("[]") "\na ``` b", "````\na ``` b\n````\n");
 }
 
 static void test_furniture(void **state)
 {
-    static const char in[] = REF("header") DET("[]") "\nH\n\n" REF("text") DET("[]") "\nA\n\n" REF("page_number") DET(
-        "[]") "\n7\n\n" REF("footer") DET("[]") "\nF\n\n" REF("footnote") DET("[]") "\nN";
+    static const char in[] = REF("header") DET("[]") "\nH\n\n" REF("text")
+        DET("[]") "\nA\n\n" REF("page_number") DET("[]") "\n7\n\n" REF("footer")
+            DET("[]") "\nF\n\n" REF("footnote") DET("[]") "\nN";
     struct writer_opts keep = {.keep_furniture = true};
     struct recto_page p = PAGE(in), q = PAGE(in);
 
@@ -202,9 +215,10 @@ static void test_furniture(void **state)
 static void test_figures(void **state)
 {
     struct writer_opts opts = {.figures = true, .stem = "a b(c)"};
-    struct recto_page p = PAGE(REF("figure_title") DET("[]") "\nA [1] <b\n\n" REF("image")
-                                   DET("[[0, 0, 500, 500], [1, 1, 1, 9], [0, 0, 3, 3], [0, 500, 500, 999]]") "\n\n\n"
-                               REF("text") DET("[]") "\nT\n\n" REF("chart") DET("[[0, 0, 99, 99]]") "\nbars");
+    struct recto_page p = PAGE(REF("figure_title") DET("[]") "\nA [1] <b\n\n" REF("image") DET(
+        "[[0, 0, 500, 500], [1, 1, 1, 9], [0, 0, 3, 3], [0, 500, 500, 999]]") "\n\n\n" REF("text")
+                                   DET("[]") "\nT\n\n" REF("chart")
+                                       DET("[[0, 0, 99, 99]]") "\nbars");
 
     p.width = p.height = 1000;
     expect_pages(&writer_md, &opts, &p, 1,
@@ -234,7 +248,8 @@ static void test_problem_pages(void **state)
     p[2].status = RECTO_PAGE_ERROR;
     p[2].error_text = mem_strdup("damaged: --> <script>\n-- x");
     expect_pages(&writer_md, &none, p, 3,
-                 "<!-- page 1: suspect, text may be wrong -->\n\nA\n\n<!-- page 2: loop, text incomplete -->\n\nB\n\n"
+                 "<!-- page 1: suspect, text may be wrong -->\n\nA\n\n<!-- page 2: loop, text "
+                 "incomplete -->\n\nB\n\n"
                  "<!-- page 3: error: damaged: -   <script  -  x -->\n");
     q[1].status = RECTO_PAGE_LENGTH;
     expect_pages(&writer_md, &blank, q, 2, "A\n\n<!-- page 2: length, text incomplete -->\n\nB\n");
@@ -281,7 +296,8 @@ static void test_txt_pages(void **state)
 
 static const char *mini_text(json_t *root, size_t i)
 {
-    return json_string_value(json_object_get(json_object_get(json_array_get(root, i), "fp32"), "text"));
+    return json_string_value(
+        json_object_get(json_object_get(json_array_get(root, i), "fp32"), "text"));
 }
 
 static void test_mini_pages(void **state)
@@ -291,28 +307,40 @@ static void test_mini_pages(void **state)
     assert_int_equal(json_read(&root, SOURCE_DIR "/models/mini/expected.json", 1 << 24), 0);
     expect_md(mini_text(root, 1), "# to micrometeorites\n\n# to pay for\n\n- +98 543 2931\n");
     expect_md(mini_text(root, 3),
-              "- carpet pad of thick felt\n- \\$3,453.16 I\n\nAt an earlier time or formerly -- Robert Byrne\n");
-    expect_txt(mini_text(root, 6),
-               "h\\b,D As part of the\n\n1987-05-04\tEurasian UA}L weed\nproblem)\t1YNZ\n\nBalance: 87502\n"
-               "Invoice 7O1ZYZBMN\nName 68.09\n\nsent military\tthat\nA\t+10 128 5650\nmovement in\tRef-0787\nin\t10:15\n");
-    expect_md(mini_text(root, 6),
-              "## h\\b,D As part of the\n\n<table><tr><td>1987-05-04</td><td>Eurasian UA}L weed</td></tr><tr><td>problem)"
-              "</td><td>1YNZ</td></tr></table>\n\nBalance: 87502\nInvoice 7O1ZYZBMN\nName 68.09\n\n<table><tr><td>sent "
-              "military</td><td>that</td></tr><tr><td>A</td><td>+10 128 5650</td></tr><tr><td>movement in</td><td>"
-              "Ref-0787</td></tr><tr><td>in</td><td>10:15</td></tr></table>\n");
-    expect_md(mini_text(root, 11),
-              "Balance: +10 758 8332\nPhone Ref-598\nName €50752\nSubtotal: €96222\n\n# ldv@dakbd.de\n\n- or\n"
-              "- lnappropriate playfulness\n- around\n- Ousted By Suharto In A\n- Rimmed with red\n\n"
-              "PO: 67030 71715 €27390 31.0% 1973-06-22 48.4% No.: 129 1975-01-19 No.: 443 60.8% 03:11 ]+9%N=w 1995-06-15 "
-              "www.hxynx.com 40232 09/03/1982 mpw@wkw.com dwh@xpttffo.net \\$37295\n");
+              "- carpet pad of thick felt\n- \\$3,453.16 I\n\nAt an earlier time or formerly -- "
+              "Robert Byrne\n");
+    expect_txt(
+        mini_text(root, 6),
+        "h\\b,D As part of the\n\n1987-05-04\tEurasian UA}L weed\nproblem)\t1YNZ\n\nBalance: "
+        "87502\n"
+        "Invoice 7O1ZYZBMN\nName 68.09\n\nsent military\tthat\nA\t+10 128 5650\nmovement "
+        "in\tRef-0787\nin\t10:15\n");
+    expect_md(
+        mini_text(root, 6),
+        "## h\\b,D As part of the\n\n<table><tr><td>1987-05-04</td><td>Eurasian UA}L weed</td>"
+        "</tr><tr><td>problem)"
+        "</td><td>1YNZ</td></tr></table>\n\nBalance: 87502\nInvoice 7O1ZYZBMN\nName 68.09\n\n"
+        "<table><tr><td>sent "
+        "military</td><td>that</td></tr><tr><td>A</td><td>+10 128 5650</td></tr><tr>"
+        "<td>movement in</td><td>"
+        "Ref-0787</td></tr><tr><td>in</td><td>10:15</td></tr></table>\n");
+    expect_md(
+        mini_text(root, 11),
+        "Balance: +10 758 8332\nPhone Ref-598\nName €50752\nSubtotal: €96222\n\n# "
+        "ldv@dakbd.de\n\n- or\n"
+        "- lnappropriate playfulness\n- around\n- Ousted By Suharto In A\n- Rimmed with red\n\n"
+        "PO: 67030 71715 €27390 31.0% 1973-06-22 48.4% No.: 129 1975-01-19 No.: 443 60.8% "
+        "03:11 ]+9%N=w 1995-06-15 "
+        "www.hxynx.com 40232 09/03/1982 mpw@wkw.com dwh@xpttffo.net \\$37295\n");
     json_decref(root);
 }
 
 static void test_time(void **state)
 {
     static const char *const units[] = {
-        "*", "*a ", " *a", "a* ", "**a ", "***a", "* a*", "# ", "<b>", "</b>", "\n", "  \n", "\\", "\\(", "$", "]", "<", "<table>",
-        "<table><td>", "![", "`", "\\[ x \\]\n", "<br>",
+        "*",   "*a ",     " *a",         "a* ",  "**a ", "***a",        "* a*", "# ",
+        "<b>", "</b>",    "\n",          "  \n", "\\",   "\\(",         "$",    "]",
+        "<",   "<table>", "<table><td>", "![",   "`",    "\\[ x \\]\n", "<br>",
     };
 
     for (size_t i = 0; i < COUNT(units); i++) {
@@ -333,16 +361,16 @@ static void test_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_example_md), cmocka_unit_test(test_example_stdout),
+        cmocka_unit_test(test_example_md),  cmocka_unit_test(test_example_stdout),
         cmocka_unit_test(test_example_txt), cmocka_unit_test(test_raw),
-        cmocka_unit_test(test_headings),   cmocka_unit_test(test_text_rules),
-        cmocka_unit_test(test_math),       cmocka_unit_test(test_tex_math),
-        cmocka_unit_test(test_safety),     cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_captions),   cmocka_unit_test(test_code),
-        cmocka_unit_test(test_furniture),  cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_pages),      cmocka_unit_test(test_problem_pages),
-        cmocka_unit_test(test_empty),      cmocka_unit_test(test_txt),
-        cmocka_unit_test(test_txt_pages),  cmocka_unit_test(test_mini_pages),
+        cmocka_unit_test(test_headings),    cmocka_unit_test(test_text_rules),
+        cmocka_unit_test(test_math),        cmocka_unit_test(test_tex_math),
+        cmocka_unit_test(test_safety),      cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_captions),    cmocka_unit_test(test_code),
+        cmocka_unit_test(test_furniture),   cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_pages),       cmocka_unit_test(test_problem_pages),
+        cmocka_unit_test(test_empty),       cmocka_unit_test(test_txt),
+        cmocka_unit_test(test_txt_pages),   cmocka_unit_test(test_mini_pages),
         cmocka_unit_test(test_time),
     };
 
