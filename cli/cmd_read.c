@@ -29,8 +29,7 @@ static void catch_signals(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-/* --- the loop
- * ---------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 static int submit(struct run *r, int doc)
 {
     const char *name = r->plan.target[doc].name;
@@ -95,8 +94,7 @@ static void read_all(struct run *r)
     }
 }
 
-/* --- beginning and end
- * ------------------------------------------------------------------------- */
+/* --- beginning and end ------------------------------------------------------------------------ */
 static void say_summary(const struct run *r, double seconds)
 {
     char text[256] = "";

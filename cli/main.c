@@ -20,6 +20,11 @@ static const struct cmd cmds[] = {
      "  recto verify --preprocess CASES_JSON\n"
      "  recto verify --tokenizer TOKENIZER_JSON CASES_JSON\n\n"
      "Exit: 0 only if everything holds, 3 if something differs.\n"},
+    {"bench", FOR_BENCH, cmd_bench, "tokens IMAGE...", "measure tokens per second over concurrency",
+     "  recto bench tokens --concurrency 1,4,8 page.png\n\n"
+     "For each c: c requests handed over at once, decoding of images before the clock, vision,\n"
+     "prefill and decode inside it; greedy, no guard, ends of text honoured. Request i reads image\n"
+     "i modulo their number: with one image the work is the same at every c.\n"},
 };
 enum { N_CMD = sizeof cmds / sizeof *cmds };
 

@@ -31,6 +31,11 @@ enum option {
     OPT_CASE,
     OPT_PREPROCESS,
     OPT_TOKENIZER,
+    OPT_CONCURRENCY,
+    OPT_ROUNDS,
+    OPT_WARM_UP,
+    OPT_FIXED_OUTPUT,
+    OPT_JSON,
     OPT_MODEL,
     OPT_DEVICE,
     OPT_THREADS,
@@ -53,7 +58,7 @@ enum option {
     N_OPT,
 };
 
-enum { FOR_READ = 1, FOR_INSPECT = 2, FOR_VERIFY = 4, FOR_ALL = 7 };
+enum { FOR_READ = 1, FOR_INSPECT = 2, FOR_VERIFY = 4, FOR_BENCH = 8, FOR_ALL = 15 };
 
 enum option_type {
     TYPE_FLAG,   /* yes or no; as an argument alone it means yes */

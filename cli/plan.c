@@ -19,8 +19,7 @@ static int usage(const char *what, const char *which)
     return EXIT_USAGE;
 }
 
-/* --- formats
- * ----------------------------------------------------------------------------------- */
+/* --- formats ---------------------------------------------------------------------------------- */
 static int format_index(const char *name, size_t n)
 {
     for (int i = 0; i < N_FORMAT; i++)
@@ -52,8 +51,7 @@ static int parse_formats(struct plan *p, const char *list)
     }
 }
 
-/* --- names
- * ------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 static const char *base_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -155,8 +153,7 @@ static int name_in_dir(struct plan *p, const char *dir)
     return rc;
 }
 
-/* --- checks before any work
- * -------------------------------------------------------------------- */
+/* --- checks before any work ------------------------------------------------------------------- */
 static bool is_dir(const char *path)
 {
     struct stat st;
@@ -242,8 +239,7 @@ static int check_parent(const char *file)
     return rc;
 }
 
-/* --- the plan
- * ---------------------------------------------------------------------------------- */
+/* --- the plan --------------------------------------------------------------------------------- */
 static int plan_files(struct plan *p, const char *out, bool force)
 {
     size_t n = strlen(out);

@@ -27,8 +27,7 @@ int read_failed(const struct run *r)
            (r->is_strict ? r->n_page[RECTO_PAGE_SUSPECT] : 0);
 }
 
-/* --- output
- * ------------------------------------------------------------------------------------ */
+/* --- output ----------------------------------------------------------------------------------- */
 static void print(struct run *r, const char *text, size_t n)
 {
     if (r->exit || n == 0)
@@ -127,8 +126,7 @@ static void save_document(struct run *r, int doc, const struct recto_page *const
     }
 }
 
-/* --- pages and documents
- * ----------------------------------------------------------------------- */
+/* --- pages and documents ---------------------------------------------------------------------- */
 static void say_page(const struct run *r, int doc, const struct recto_page *p)
 {
     static const char *const told[N_STATUS] = {

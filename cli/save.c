@@ -89,8 +89,7 @@ int save_file(const char *path, const char *text, size_t n)
     return rc;
 }
 
-/* --- standard output
- * --------------------------------------------------------------------------- */
+/* --- standard output -------------------------------------------------------------------------- */
 static bool terminal_obeys(const unsigned char *p, const unsigned char *end)
 {
     if (*p == '\n' || *p == '\t' || *p == '\f')

@@ -72,6 +72,7 @@ struct recto_settings {
     int max_running;         /* pages decoded at once; default 8 */
     int interactive_reserve; /* of max_running, places that only interactive pages may take; default 0 */
     int chunk_tok;           /* prompt tokens per step; default 512 */
+    bool no_reuse;           /* forget images and prompts at once: no image cache, no shared blocks (benchmarks) */
     int64_t image_cache_bytes; /* visual rows kept for images seen before; default 256 MB */
     int max_waiting;         /* pages accepted but not started before submit says RECTO_EAGAIN; default 64 */
     int page_workers;        /* threads that decode and resize pages; 0: 1 or 2 by cores */
@@ -230,6 +231,10 @@ struct recto_input {
 int recto_submit(struct recto *r, const struct recto_input *in, const struct recto_options *o, uint64_t *request);
 /* Stop a request soon; its pages end as cancelled. Unknown or finished: no effect. */
 void recto_cancel(struct recto *r, uint64_t request);
+
+/* While held, prepared pages wait outside the engine; releasing hands all of them over at once. For benchmarks that leave
+ * decoding and resizing out of the clock. */
+void recto_hold(struct recto *r, bool held);
 
 enum recto_event_kind {
     RECTO_EVENT_STARTED, /* the page was decoded and waits for the model; page->width, height, tiles are set */

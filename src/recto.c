@@ -122,6 +122,10 @@ void recto_close(struct recto *r)
         queue_stop(&r->pages);
     for (int i = 0; i < r->n_worker; i++)
         pthread_join(r->worker[i], NULL);
+    while ((j = r->held)) {
+        r->held = j->next_held;
+        job_fail(j, RECTO_ECANCELED);
+    }
     engine_close(&r->engine);
     queue_close(&r->pages);
     tokenizer_close(&r->tokenizer);
@@ -206,6 +210,23 @@ void recto_cancel(struct recto *r, uint64_t request)
         if (j->id == request)
             atomic_store(&j->req.is_cancelled, true);
     pthread_mutex_unlock(&r->lock);
+}
+
+void recto_hold(struct recto *r, bool held)
+{
+    struct job *j, *next;
+
+    pthread_mutex_lock(&r->lock);
+    r->is_held = held;
+    j = held ? NULL : r->held;
+    if (!held)
+        r->held = r->last_held = NULL;
+    pthread_mutex_unlock(&r->lock);
+    for (; j; j = next) {
+        next = j->next_held;
+        j->next_held = NULL;
+        job_send(j);
+    }
 }
 
 int recto_poll(struct recto *r, struct recto_event *ev, int wait_ms)

@@ -67,7 +67,7 @@ static int decode(struct job *j, struct page_source *source, struct recto_image 
     }
     if (rc == 0)
         rc = page_decode(source, j->name, bytes.p, bytes.n, im, &note);
-    if (rc == 0)
+    if (rc == 0 && !j->recto->set.no_reuse)
         j->image = prefix_image_key(bytes.p, bytes.n, j->recto->engine.model.cfg.crop_mode ? "tiles" : "global");
     for (int i = 0; i < note.n_warning; i++)
         add_warning(j->page, note.warning[i]);
@@ -252,6 +252,33 @@ out:
     return rc;
 }
 
+void job_send(struct job *j)
+{
+    int rc = engine_submit_wait(&j->recto->engine, &j->req);
+
+    if (rc < 0)
+        job_fail(j, rc);
+}
+
+/* While recto_hold is on, prepared pages queue up instead. */
+static bool keep_back(struct job *j)
+{
+    struct recto *r = j->recto;
+    bool is_held;
+
+    pthread_mutex_lock(&r->lock);
+    is_held = r->is_held;
+    if (is_held) {
+        if (r->last_held)
+            r->last_held->next_held = j;
+        else
+            r->held = j;
+        r->last_held = j;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return is_held;
+}
+
 void job_run(struct job *j, struct page_source *source)
 {
     int rc = prepare(j, source);
@@ -262,9 +289,8 @@ void job_run(struct job *j, struct page_source *source)
     }
     fill_request(j);
     announce(j);
-    rc = engine_submit_wait(&j->recto->engine, &j->req);
-    if (rc < 0)
-        job_fail(j, rc);
+    if (!keep_back(j))
+        job_send(j);
 }
 
 void job_free(struct job *j)

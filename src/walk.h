@@ -32,6 +32,7 @@ struct job {
     struct request req;
     int64_t start_ns;
     struct job *prev, *next; /* list of live jobs, recto.lock */
+    struct job *next_held;
 };
 
 struct recto {
@@ -49,11 +50,15 @@ struct recto {
     struct event_list events;
     pthread_mutex_t lock; /* live, last_id */
     struct job *live;
+    bool is_held;
+    struct job *held, *last_held; /* prepared, in order, by next_held */
     uint64_t last_id;
 };
 
 /* On a page worker: decode, cut views, build the prompt, hand over to the engine; a failure ends the page. */
 void job_run(struct job *j, struct page_source *source);
+/* Hand a prepared page to the engine, or end it. */
+void job_send(struct job *j);
 /* End a page that never reached the engine: code is RECTO_ECANCELED or a failure with its sentence. */
 void job_fail(struct job *j, int code);
 void job_free(struct job *j); /* also takes it off the list of live jobs */

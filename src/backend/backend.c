@@ -8,6 +8,9 @@
 static const struct backend *const backends[] = {
     &backend_cpu,
     &backend_sim,
+#ifdef RECTO_HAVE_CUDA
+    &backend_cuda,
+#endif
 };
 
 const struct backend *backend_find(const char *name)

@@ -50,6 +50,7 @@ struct weight {
     float *bias; /* device address, [n_out]; NULL: none */
     int64_t n_out, n_in, bytes;
     enum weight_kind kind;
+    bool is_of_views; /* of the vision part: never few rows, and any sum order that is one for all numbers of rows will do */
 };
 
 /* One mixture-of-experts layer: shared experts are one SwiGLU of their joint width. */
@@ -149,7 +150,7 @@ struct backend {
     int (*attend)(struct device *d, tensor out, tensor q, struct kv *kv, int layer, const struct batch *b);
 };
 
-extern const struct backend backend_cpu, backend_sim;
+extern const struct backend backend_cpu, backend_sim, backend_cuda; /* backend_cuda: with RECTO_HAVE_CUDA */
 
 /* The record of a name ("cpu", "sim:h200": what stands before a colon counts); NULL with a sentence when this build has no
  * such backend. */

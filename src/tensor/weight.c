@@ -129,7 +129,7 @@ static void load_matrix(struct loader *ld, struct weight *w, int64_t n_out, int6
     char name[WEIGHT_NAME_MAX];
     struct ckpt_view v;
 
-    *w = (struct weight){.n_out = n_out, .n_in = n_in};
+    *w = (struct weight){.n_out = n_out, .n_in = n_in, .is_of_views = ld->is_of_views};
     if (!find(ld, &v, 2, n, weight_name(name, "%s.weight", stem)))
         return;
     pack(ld, w, v.data, v.dtype, n_out, n_in, force_f32);
@@ -154,7 +154,7 @@ void load_patch(struct loader *ld, struct weight *w, int64_t n_out, int64_t side
     char name[WEIGHT_NAME_MAX];
     struct ckpt_view v;
 
-    *w = (struct weight){.n_out = n_out, .n_in = n_in};
+    *w = (struct weight){.n_out = n_out, .n_in = n_in, .is_of_views = ld->is_of_views};
     if (!find(ld, &v, 4, n, weight_name(name, "%s.weight", stem)))
         return;
     pack(ld, w, v.data, v.dtype, n_out, n_in, false);
@@ -177,7 +177,7 @@ void load_conv3(struct loader *ld, struct weight *w, int64_t n_out, int64_t c, c
     char name[WEIGHT_NAME_MAX], *turned;
     struct ckpt_view v;
 
-    *w = (struct weight){.n_out = n_out, .n_in = 9 * c};
+    *w = (struct weight){.n_out = n_out, .n_in = 9 * c, .is_of_views = ld->is_of_views};
     if (!find(ld, &v, 4, n, weight_name(name, "%s.weight", stem)))
         return;
     turned = v.data ? mem_alloc(v.bytes) : NULL;

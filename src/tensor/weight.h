@@ -22,6 +22,7 @@ struct loader {
     struct weights *into;
     const struct ckpt *ckpt;
     enum names_layout layout;
+    bool is_of_views; /* what is loaded now belongs to the vision part (struct weight) */
     int rc;
 };
 

@@ -2,10 +2,12 @@
 
 void vision_load(struct vision *v, struct loader *ld, const struct model_config *cfg)
 {
+    ld->is_of_views = true;
     sam_load(&v->sam, ld, &cfg->sam, cfg->flow.dim);
     flow_load(&v->flow, ld, &cfg->flow, cfg->sam.patch);
     load_linear(ld, &v->projector, cfg->decoder.hidden, cfg->flow.dim, true, "model.projector.layers");
     v->separator = tensor_as_rows(load_vec(ld, cfg->decoder.hidden, "model.view_seperator"), 1);
+    ld->is_of_views = false;
 }
 
 void vision_reset(struct vision *v)

@@ -1,0 +1,268 @@
+/* An NVIDIA GPU as a device: opening it, its faults in words, and the record.
+ *
+ * "cuda" is the first GPU, "cuda:N" the N-th.  Nothing of the driver is needed to link or to start: the runtime is linked
+ * statically and looks for the driver when the device is opened. */
+#include "backend/cuda/cuda.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STAGING = 64 << 20 };
+
+int cuda_check(int rc, const char *what)
+{
+    if (rc == cudaSuccess)
+        return 0;
+    return err(RECTO_EDEVICE, "device: %s: %s (%s); if it comes again, run with --device cpu and report it", what,
+               cudaGetErrorString((cudaError_t)rc), cudaGetErrorName((cudaError_t)rc));
+}
+
+int cuda_launched(const char *what)
+{
+    return cuda_check(cudaGetLastError(), what);
+}
+
+/* ---- open -------------------------------------------------------------------------------------------------------------------- */
+/* The number behind the colon of "cuda:1"; 0 without one. */
+static int device_number(const char *name, int *id)
+{
+    const char *colon = name ? strchr(name, ':') : NULL;
+    char *end;
+    long n;
+
+    *id = 0;
+    if (!colon)
+        return 0;
+    n = strtol(colon + 1, &end, 10);
+    if (end == colon + 1 || *end || n < 0 || n > 1023)
+        return err(RECTO_EUSAGE, "device: '%s' is not cuda or cuda:NUMBER", name);
+    *id = (int)n;
+    return 0;
+}
+
+static int choose_precision(const char *name, bool *is_f32)
+{
+    *is_f32 = name && strcmp(name, "fp32") == 0;
+    if (!name || *is_f32 || strcmp(name, "auto") == 0 || strcmp(name, "bf16") == 0)
+        return 0;
+    return err(RECTO_EUSAGE, "precision: CUDA has no '%s'; use auto, bf16 or fp32", name);
+}
+
+static int find_gpu(int id)
+{
+    int n = 0, rc = (int)cudaGetDeviceCount(&n);
+
+    if (rc != cudaSuccess || n == 0)
+        return err(RECTO_EDEVICE, "device: no NVIDIA GPU here (%s); use --device cpu",
+                   rc ? cudaGetErrorString((cudaError_t)rc) : "the driver lists none");
+    if (id >= n)
+        return err(RECTO_EDEVICE, "device: cuda:%d is not here, the last GPU is cuda:%d", id, n - 1);
+    return 0;
+}
+
+/* Tensor cores with bf16 came with compute capability 8.0; what this file was built for is the build's choice. */
+static int check_card(struct device *d)
+{
+    struct cudaDeviceProp p;
+
+    TRY(cuda_check(cudaGetDeviceProperties(&p, d->id), "open"));
+    if (p.major < 8)
+        return err(RECTO_EDEVICE, "device: %s has compute capability %d.%d, needed is 8.0; use --device cpu", p.name, p.major,
+                   p.minor);
+    snprintf(d->name, sizeof d->name, "sm_%d%d%s", p.major, p.minor, d->lt ? " cublasLt" : "");
+    return 0;
+}
+
+static int open_device(struct device *d)
+{
+    void *p;
+
+    TRY(cuda_check(cudaSetDevice(d->id), "open"));
+    d->lt = d->is_f32 ? NULL : lt_open(d);
+    TRY(check_card(d));
+    TRY(cuda_check(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "open"));
+    TRY(cuda_check(cudaMallocHost(&p, STAGING), "open"));
+    d->staging = (struct staging){.base = p, .cap = STAGING};
+    return 0;
+}
+
+static void cuda_close(struct device *d)
+{
+    if (!d)
+        return;
+    if (d->stream)
+        cudaStreamSynchronize(d->stream);
+    lt_close(d->lt);
+    for (int i = 0; i < N_WORK; i++)
+        cudaFree(d->work[i].p);
+    for (int i = 0; i < d->n_table; i++) {
+        cudaFree((void *)d->table[i].gate);
+        cudaFree((void *)d->table[i].up);
+        cudaFree((void *)d->table[i].down);
+    }
+    free(d->table);
+    free(d->step.host);
+    cudaFreeHost(d->staging.base);
+    if (d->stream)
+        cudaStreamDestroy(d->stream);
+    free(d);
+}
+
+static int cuda_open(struct device **out, const struct device_opts *opts)
+{
+    struct device *d;
+    bool is_f32;
+    int id, rc;
+
+    *out = NULL;
+    TRY(choose_precision(opts->precision, &is_f32));
+    TRY(device_number(opts->name, &id));
+    TRY(find_gpu(id));
+    d = mem_zero(1, sizeof *d);
+    d->id = id;
+    d->is_f32 = is_f32;
+    d->router_bf16 = opts->router_bf16;
+    rc = open_device(d);
+    if (rc < 0)
+        cuda_close(d);
+    else
+        *out = d;
+    return rc;
+}
+
+static void cuda_info(const struct device *d, struct device_info *info)
+{
+    *info = (struct device_info){
+        .threads = 1,
+        .kv_block_tok = 64,
+        .view_batch = d->is_f32 ? 2 : 6,
+        .act = d->is_f32 ? DT_F32 : DT_BF16,
+    };
+    snprintf(info->kernels, sizeof info->kernels, "%s", d->name);
+    snprintf(info->precision, sizeof info->precision, "%s", d->is_f32 ? "fp32" : "bf16");
+}
+
+/* The calling thread may be another than the one that opened. */
+static int cuda_finish(struct device *d)
+{
+    return cuda_check(cudaStreamSynchronize(d->stream), "a step");
+}
+
+/* ---- rows and pictures ---------------------------------------------------------------------------------------------------------- */
+static bool is_f32(tensor t)
+{
+    return t.dtype == DT_F32;
+}
+
+static int cuda_rmsnorm(struct device *d, tensor y, tensor x, tensor w, float eps)
+{
+    launch_rmsnorm(d->stream, y.data, x.data, w.data, x.n[0], (int)x.n[1], eps, is_f32(y), is_f32(x));
+    return cuda_launched("rmsnorm");
+}
+
+static int cuda_layernorm(struct device *d, tensor y, tensor x, tensor w, tensor b, float eps)
+{
+    launch_layernorm(d->stream, y.data, x.data, w.data, b.data, x.n[0], (int)x.n[1], eps, is_f32(y), is_f32(x));
+    return cuda_launched("layernorm");
+}
+
+static int cuda_swiglu(struct device *d, tensor y, tensor gate, tensor up)
+{
+    launch_swiglu(d->stream, y.data, gate.data, up.data, tensor_count(y), is_f32(y));
+    return cuda_launched("swiglu");
+}
+
+static int cuda_add_cyclic(struct device *d, tensor x, tensor p)
+{
+    launch_add_cyclic(d->stream, x.data, p.data, tensor_count(x), tensor_count(p));
+    return cuda_launched("add_cyclic");
+}
+
+static int cuda_rope(struct device *d, tensor x, tensor pos, tensor table)
+{
+    launch_rope(d->stream, x.data, pos.data, table.data, x.n[0], (int)tensor_count(pos), (int)x.n[1], (int)table.n[1],
+                is_f32(x));
+    return cuda_launched("rope");
+}
+
+static int cuda_gather_rows(struct device *d, tensor y, tensor x, tensor row)
+{
+    launch_gather_rows(d->stream, y.data, x.data, row.data, y.n[0], (int)x.n[1]);
+    return cuda_launched("gather_rows");
+}
+
+static int cuda_copy(struct device *d, tensor y, tensor x)
+{
+    size_t bytes = (size_t)tensor_count(x) * dtype_size(x.dtype);
+
+    if (x.dtype == y.dtype)
+        return cuda_check(cudaMemcpyAsync(y.data, x.data, bytes, cudaMemcpyDeviceToDevice, d->stream), "copy");
+    launch_convert(d->stream, y.data, x.data, tensor_count(x), is_f32(y), is_f32(x));
+    return cuda_launched("copy");
+}
+
+static int cuda_embed(struct device *d, tensor x, tensor table, tensor id)
+{
+    if (table.dtype != DT_F32 && table.dtype != DT_BF16)
+        return err(RECTO_EMODEL, "the embedding table is neither F32 nor BF16: convert the model");
+    launch_embed(d->stream, x.data, table.data, id.data, x.n[0], (int)x.n[1], is_f32(table));
+    return cuda_launched("embed");
+}
+
+static int cuda_patches(struct device *d, tensor out, tensor pixels, int patch)
+{
+    if (patch < 1 || pixels.n[1] % patch || pixels.n[1] != pixels.n[2] || pixels.n[3] != 3)
+        return err(RECTO_ESHAPE, "patches: a view is not a square of whole patches of %d pixels", patch);
+    launch_patches(d->stream, out.data, pixels.data, (int)pixels.n[0], (int)pixels.n[1], patch, is_f32(out));
+    return cuda_launched("patches");
+}
+
+static int cuda_im2col(struct device *d, tensor out, tensor x, int stride)
+{
+    launch_im2col(d->stream, out.data, x.data, (int)x.n[0], (int)x.n[1], (int)x.n[2], (int)x.n[3], stride, is_f32(x));
+    return cuda_launched("im2col");
+}
+
+const struct backend backend_cuda = {
+    .name = "cuda",
+    .open = cuda_open,
+    .close = cuda_close,
+    .info = cuda_info,
+    .alloc = cuda_alloc,
+    .free = cuda_free,
+    .upload = cuda_upload,
+    .download = cuda_download,
+    .finish = cuda_finish,
+    .pack = cuda_pack,
+
+    .rmsnorm = cuda_rmsnorm,
+    .layernorm = cuda_layernorm,
+    .swiglu = cuda_swiglu,
+    .add_cyclic = cuda_add_cyclic,
+    .rope = cuda_rope,
+    .gather_rows = cuda_gather_rows,
+    .copy = cuda_copy,
+    .embed = cuda_embed,
+
+    .linear = cuda_linear,
+    .linear_swiglu = cuda_linear_swiglu,
+    .moe_add = cuda_moe_add,
+
+    .patches = cuda_patches,
+    .im2col = cuda_im2col,
+
+    .attend_relpos = cuda_attend_relpos,
+    .attend_prefix = cuda_attend_prefix,
+
+    .sample = cuda_sample,
+
+    .kv_open = cuda_kv_open,
+    .kv_close = cuda_kv_close,
+    .kv_bytes = cuda_kv_bytes,
+    .kv_store = cuda_kv_store,
+    .attend = cuda_attend,
+};

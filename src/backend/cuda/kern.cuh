@@ -1,0 +1,125 @@
+// What the kernels share: numbers of either type, sums over a warp, and the three instructions that C++ cannot say.
+#ifndef RECTO_BACKEND_CUDA_KERN_CUH
+#define RECTO_BACKEND_CUDA_KERN_CUH
+
+#include "backend/cuda/launch.h"
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+typedef __nv_bfloat16 bf16;
+
+__device__ __forceinline__ float to_f32(float x)
+{
+    return x;
+}
+
+__device__ __forceinline__ float to_f32(bf16 x)
+{
+    return __bfloat162float(x);
+}
+
+template <class T> __device__ __forceinline__ T from_f32(float x);
+template <> __device__ __forceinline__ float from_f32<float>(float x)
+{
+    return x;
+}
+template <> __device__ __forceinline__ bf16 from_f32<bf16>(float x)
+{
+    return __float2bfloat16(x);
+}
+
+__device__ __forceinline__ float silu(float x)
+{
+    return x / (1.0f + expf(-x));
+}
+
+// The exact form, as the model was trained with: x Phi(x).
+__device__ __forceinline__ float gelu(float x)
+{
+    return 0.5f * x * (1.0f + erff(x * 0.70710678118654752f));
+}
+
+__device__ __forceinline__ float warp_sum(float x)
+{
+    for (int i = 16; i > 0; i >>= 1)
+        x += __shfl_xor_sync(0xFFFFFFFFu, x, i);
+    return x;
+}
+
+__device__ __forceinline__ float warp_max(float x)
+{
+    for (int i = 16; i > 0; i >>= 1)
+        x = fmaxf(x, __shfl_xor_sync(0xFFFFFFFFu, x, i));
+    return x;
+}
+
+// Sum over a block of up to 32 warps; every thread gets it. `part` is shared memory of 32 floats.
+__device__ __forceinline__ float block_sum(float x, float *part)
+{
+    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, n = (blockDim.x + 31) >> 5;
+
+    x = warp_sum(x);
+    __syncthreads(); // part may still be read from the sum before
+    if (lane == 0)
+        part[warp] = x;
+    __syncthreads();
+    return warp_sum(lane < n ? part[lane] : 0.0f);
+}
+
+__device__ __forceinline__ uint32_t pack_bf16(float lo, float hi)
+{
+    __nv_bfloat162 p = __floats2bfloat162_rn(lo, hi);
+
+    return *reinterpret_cast<uint32_t *>(&p);
+}
+
+// ---- tensor cores and asynchronous copies (PTX ISA, sm_80) ------------------------------------------------------------------
+
+__device__ __forceinline__ uint32_t smem_addr(const void *p)
+{
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+// 16 bytes from device memory; zeros when !valid.
+__device__ __forceinline__ void copy16(uint32_t dst, const void *src, bool valid)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(dst), "l"(src), "r"(valid ? 16 : 0) : "memory");
+}
+
+__device__ __forceinline__ void copy_commit()
+{
+    asm volatile("cp.async.commit_group;\n" ::: "memory");
+}
+
+template <int N> __device__ __forceinline__ void copy_wait()
+{
+    asm volatile("cp.async.wait_group %0;\n" ::"n"(N) : "memory");
+}
+
+__device__ __forceinline__ void load_matrix4(uint32_t r[4], uint32_t addr)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\n"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(addr)
+                 : "memory");
+}
+
+__device__ __forceinline__ void load_matrix4_turned(uint32_t r[4], uint32_t addr)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];\n"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(addr)
+                 : "memory");
+}
+
+// c [16, 8] += a [16, 16] b [8, 16]^T, fp32 sums of bf16 products.
+__device__ __forceinline__ void mma16816(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
+{
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%0,%1,%2,%3};\n"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+#endif

@@ -1,0 +1,212 @@
+/* Products and experts: which kernels, in which order. */
+#include "backend/cuda/cuda.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+static struct product product_of(tensor y, tensor x, const struct weight *w, enum product_out out)
+{
+    return (struct product){
+        .x = x.data,
+        .w = w->data,
+        .bias = w->bias,
+        .y = y.data,
+        .rows = (int)x.n[0],
+        .n = (int)w->n_out,
+        .k = (int)w->n_in,
+        .out = out,
+        .x_is_f32 = x.dtype == DT_F32,
+        .w_is_f32 = w->kind == WEIGHT_F32,
+        .y_is_f32 = y.dtype == DT_F32,
+    };
+}
+
+int cuda_linear(struct device *d, tensor y, tensor x, const struct weight *w, enum linear_mode mode)
+{
+    static const enum product_out out[] = {PRODUCT_SET, PRODUCT_GELU, PRODUCT_ADD};
+    struct product p = product_of(y, x, w, out[mode]);
+    int rc = 0;
+
+    if (lt_linear(d, y, x, w, mode, &rc))
+        return rc;
+    TRY(cuda_check(launch_product(d->stream, &p), "linear"));
+    return cuda_launched("linear");
+}
+
+int cuda_linear_swiglu(struct device *d, tensor y, tensor x, const struct weight *gate, const struct weight *up)
+{
+    struct product p = product_of(y, x, gate, PRODUCT_SWIGLU);
+
+    if (gate->kind != up->kind)
+        return err(RECTO_EMODEL, "the gate and up matrices of a layer must have one dtype; convert the model");
+    p.up = up->data;
+    TRY(cuda_check(launch_product(d->stream, &p), "linear_swiglu"));
+    return cuda_launched("linear_swiglu");
+}
+
+/* ---- experts --------------------------------------------------------------------------------------------------------------- */
+struct moe_run {
+    struct device *d;
+    const struct moe *m;
+    const struct expert_table *table;
+    struct route route;
+    void *middle, *shared_middle;
+    float *result, *shared;
+};
+
+static int upload_table(struct device *d, const struct weight *w, int n, const void ***out)
+{
+    const void **host = mem_alloc((size_t)n * sizeof *host);
+    void *p;
+    int rc;
+
+    for (int e = 0; e < n; e++)
+        host[e] = w[e].data;
+    rc = cuda_alloc(d, (size_t)n * sizeof *host, &p);
+    if (rc == 0) {
+        *out = p;
+        rc = cuda_upload(d, p, host, (size_t)n * sizeof *host);
+    }
+    free(host);
+    return rc;
+}
+
+static int moe_check(const struct moe *m)
+{
+    bool is_mixed = false;
+
+    for (int e = 0; e < m->n_expert; e++)
+        is_mixed = is_mixed || m->gate[e].kind != m->gate[0].kind || m->up[e].kind != m->gate[0].kind ||
+                   m->down[e].kind != m->down[0].kind;
+    if (is_mixed)
+        return err(RECTO_EMODEL, "the experts of a layer must have one dtype; convert the model");
+    if (m->n_pick < 1 || m->n_pick > m->n_expert)
+        return err(RECTO_ESHAPE, "%d experts cannot be picked out of %d", m->n_pick, m->n_expert);
+    if (m->n_expert > LAUNCH_MAX_EXPERT)
+        return err(RECTO_ESHAPE, "%d experts; this build takes up to %d", m->n_expert, LAUNCH_MAX_EXPERT);
+    return 0;
+}
+
+/* The addresses of m's experts on the device, uploaded at the first call for m. */
+static int expert_table(struct device *d, const struct moe *m, const struct expert_table **out)
+{
+    struct expert_table *t;
+
+    for (int i = 0; i < d->n_table; i++) {
+        t = &d->table[i];
+        *out = t;
+        if (t->of == m && t->first == m->gate[0].data)
+            return 0;
+    }
+    TRY(moe_check(m));
+    d->table = mem_grow(d->table, (size_t)d->n_table + 1, sizeof *d->table);
+    t = &d->table[d->n_table++];
+    *t = (struct expert_table){0};
+    *out = t;
+    TRY(upload_table(d, m->gate, m->n_expert, &t->gate));
+    TRY(upload_table(d, m->up, m->n_expert, &t->up));
+    TRY(upload_table(d, m->down, m->n_expert, &t->down));
+    t->of = m;
+    t->first = m->gate[0].data;
+    return 0;
+}
+
+/* Tiles of 64 rows where the plain kernel works, else by the rows an expert gets on average. */
+static int tile_rows(const struct moe_run *r, int rows, int n_pick, int n_expert)
+{
+    const struct moe *m = r->m;
+    bool is_plain = r->d->is_f32 || m->gate[0].kind == WEIGHT_F32 || m->down[0].kind == WEIGHT_F32 ||
+                    m->gate[0].n_in % 8 || m->gate[0].n_out % 8;
+
+    return is_plain ? 64 : launch_tile_rows((int)((int64_t)rows * n_pick / n_expert));
+}
+
+static int route(struct moe_run *r, tensor h)
+{
+    const struct moe *m = r->m;
+    struct arena a = {0};
+    struct route *o = &r->route;
+    size_t n = (size_t)h.n[0] * (size_t)m->n_pick;
+
+    *o = (struct route){.h = h.data,
+                        .router = m->router.data,
+                        .rows = (int)h.n[0],
+                        .width = (int)h.n[1],
+                        .n_expert = m->n_expert,
+                        .n_pick = m->n_pick,
+                        .tile_rows = tile_rows(r, (int)h.n[0], m->n_pick, m->n_expert),
+                        .is_f32 = h.dtype == DT_F32,
+                        .router_bf16 = r->d->router_bf16};
+    o->tile_cap = (int)(n / (size_t)o->tile_rows + MIN(n, (size_t)m->n_expert));
+    for (int pass = 0; pass < 2; pass++) { /* count, then take */
+        o->pick = arena_take(&a, n * sizeof *o->pick);
+        o->share = arena_take(&a, n * sizeof *o->share);
+        o->slot = arena_take(&a, n * sizeof *o->slot);
+        o->row = arena_take(&a, n * sizeof *o->row);
+        o->from = arena_take(&a, (size_t)(m->n_expert + 1) * sizeof *o->from);
+        o->tile = arena_take(&a, (size_t)o->tile_cap * sizeof *o->tile);
+        if (pass == 0) {
+            void *base;
+
+            TRY(cuda_work(r->d, WORK_ROUTE, a.peak, &base));
+            a = (struct arena){.base = base, .cap = a.peak};
+        }
+    }
+    launch_route(r->d->stream, o);
+    return cuda_launched("moe: router");
+}
+
+static int take_room(struct moe_run *r, int64_t rows, int64_t width)
+{
+    size_t act = cuda_act_size(r->d), n = (size_t)(rows * r->m->n_pick);
+    void *result;
+
+    TRY(cuda_work(r->d, WORK_MIDDLE, n * (size_t)r->m->gate[0].n_out * act, &r->middle));
+    TRY(cuda_work(r->d, WORK_SHARED, (size_t)(rows * r->m->shared_gate.n_out) * act, &r->shared_middle));
+    TRY(cuda_work(r->d, WORK_RESULT, (n + (size_t)rows) * (size_t)width * sizeof(float), &result));
+    r->result = result;
+    r->shared = r->result + n * (size_t)width;
+    return 0;
+}
+
+/* A product of every expert with its rows. */
+static int experts(struct moe_run *r, tensor y, tensor x, const struct weight *w, const void *const *list,
+                   const void *const *up_list)
+{
+    struct product p = product_of(y, x, w, up_list ? PRODUCT_SWIGLU : PRODUCT_SET);
+
+    p.bias = NULL;
+    p.w_list = list;
+    p.up_list = up_list;
+    p.from = r->route.from;
+    p.row = up_list ? r->route.row : NULL;
+    p.tile = r->route.tile;
+    p.tile_cap = r->route.tile_cap;
+    p.tile_rows = r->route.tile_rows;
+    return cuda_check(launch_product(r->d->stream, &p), "moe: experts");
+}
+
+int cuda_moe_add(struct device *d, tensor y, tensor h, const struct moe *m)
+{
+    struct moe_run r = {.d = d, .m = m};
+    int64_t rows = h.n[0], width = h.n[1], n = rows * m->n_pick;
+
+    TRY(expert_table(d, m, &r.table));
+    TRY(route(&r, h));
+    TRY(take_room(&r, rows, width));
+
+    tensor middle = tensor_view(r.middle, h.dtype, 2, n, m->gate[0].n_out, 1, 1);
+    tensor shared_middle = tensor_view(r.shared_middle, h.dtype, 2, rows, m->shared_gate.n_out, 1, 1);
+    tensor result = tensor_view(r.result, DT_F32, 2, n, width, 1, 1);
+    tensor shared = tensor_view(r.shared, DT_F32, 2, rows, width, 1, 1);
+
+    TRY(cuda_linear_swiglu(d, shared_middle, h, &m->shared_gate, &m->shared_up));
+    TRY(cuda_linear(d, shared, shared_middle, &m->shared_down, LINEAR_SET));
+    TRY(experts(&r, middle, h, m->gate, r.table->gate, r.table->up));
+    TRY(experts(&r, result, middle, m->down, r.table->down, NULL));
+    launch_combine(d->stream, y.data, r.result, r.shared, r.route.slot, r.route.share, (int)rows, (int)width, m->n_pick);
+    return cuda_launched("moe");
+}

@@ -1,0 +1,180 @@
+// Experts: who picks whom, and the sum of what they say.  The products between are launch_product's (linear.cu).
+//
+// Places of rows within an expert are handed out by an atomic counter and so differ from run to run; no result depends on
+// them, since every place is a row of its own and the sum at the end goes over picks in their order.
+// Source of the rule: MoEGate.forward, DeepseekV2MoE.forward of deepseek-ai/DeepSeek-OCR-2 (softmax, greedy, not renormalised).
+#include "backend/cuda/kern.cuh"
+
+#include <math_constants.h>
+
+enum { ROUTE_THREADS = 1024, ROUTE_WARPS = ROUTE_THREADS / 32, PER_LANE = LAUNCH_MAX_EXPERT / 32 };
+
+__device__ __forceinline__ float round_to_bf16(float x, bool yes)
+{
+    return yes ? __bfloat162float(__float2bfloat16(x)) : x;
+}
+
+// Softmax of a token's logits and its n_pick largest, by one warp; the lowest id wins among equals.
+__device__ void pick(const struct route &r, int token, const float *logit)
+{
+    int lane = threadIdx.x & 31;
+    float p[PER_LANE], top = -CUDART_INF_F, sum = 0;
+
+#pragma unroll
+    for (int i = 0; i < PER_LANE; i++) {
+        p[i] = lane + i * 32 < r.n_expert ? logit[lane + i * 32] : -CUDART_INF_F;
+        top = fmaxf(top, p[i]);
+    }
+    top = warp_max(top);
+#pragma unroll
+    for (int i = 0; i < PER_LANE; i++) {
+        p[i] = expf(p[i] - top);
+        sum += p[i];
+    }
+    sum = warp_sum(sum);
+#pragma unroll
+    for (int i = 0; i < PER_LANE; i++)
+        p[i] = lane + i * 32 < r.n_expert ? p[i] / sum : -1.0f;
+    for (int k = 0; k < r.n_pick; k++) {
+        float best = -2.0f;
+        int id = LAUNCH_MAX_EXPERT;
+
+#pragma unroll
+        for (int i = 0; i < PER_LANE; i++)
+            if (p[i] > best) {
+                best = p[i];
+                id = lane + i * 32;
+            }
+        for (int i = 16; i > 0; i >>= 1) {
+            float other = __shfl_xor_sync(0xFFFFFFFFu, best, i);
+            int other_id = __shfl_xor_sync(0xFFFFFFFFu, id, i);
+
+            if (other > best || (other == best && other_id < id)) {
+                best = other;
+                id = other_id;
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < PER_LANE; i++)
+            if (lane + i * 32 == id)
+                p[i] = -1.0f;
+        if (lane == 0) {
+            r.pick[(int64_t)token * r.n_pick + k] = id;
+            r.share[(int64_t)token * r.n_pick + k] = best;
+        }
+    }
+}
+
+// TOKENS rows a block: with many rows the router's matrix is read once for eight of them.  A dot product is 32 sums of
+// every 32nd term, then a tree, in both.
+template <class T, int TOKENS> __global__ void __launch_bounds__(ROUTE_THREADS) route_kernel(const struct route r)
+{
+    extern __shared__ float row[]; // [TOKENS][width]
+    __shared__ float logit[TOKENS][LAUNCH_MAX_EXPERT];
+    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, first = blockIdx.x * TOKENS;
+    int n = min(TOKENS, r.rows - first);
+
+    for (int i = threadIdx.x; i < n * r.width; i += ROUTE_THREADS)
+        row[i] = to_f32(((const T *)r.h)[(int64_t)first * r.width + i]);
+    __syncthreads();
+    for (int e = warp; e < r.n_expert; e += ROUTE_WARPS) {
+        float sum[TOKENS] = {};
+
+#pragma unroll 4
+        for (int i = lane; i < r.width; i += 32) {
+            float w = round_to_bf16(r.router[(int64_t)e * r.width + i], r.router_bf16);
+
+#pragma unroll
+            for (int t = 0; t < TOKENS; t++)
+                if (t < n)
+                    sum[t] = fmaf(row[t * r.width + i], w, sum[t]);
+        }
+#pragma unroll
+        for (int t = 0; t < TOKENS; t++) {
+            float all = warp_sum(sum[t]);
+
+            if (lane == 0)
+                logit[t][e] = round_to_bf16(all, r.router_bf16);
+        }
+    }
+    __syncthreads();
+    if (warp < n)
+        pick(r, first + warp, logit[warp]);
+}
+
+// Counting sort of all picks by expert, and the list of tiles; one block.
+__global__ void __launch_bounds__(ROUTE_THREADS) sort_kernel(const struct route r)
+{
+    __shared__ int count[LAUNCH_MAX_EXPERT], from[LAUNCH_MAX_EXPERT + 1], tile[LAUNCH_MAX_EXPERT + 1];
+    int n = r.rows * r.n_pick, tid = threadIdx.x;
+
+    if (tid < LAUNCH_MAX_EXPERT)
+        count[tid] = 0;
+    __syncthreads();
+    for (int i = tid; i < n; i += ROUTE_THREADS)
+        r.slot[i] = atomicAdd(&count[r.pick[i]], 1);
+    __syncthreads();
+    if (tid == 0) {
+        from[0] = tile[0] = 0;
+        for (int e = 0; e < r.n_expert; e++) {
+            from[e + 1] = from[e] + count[e];
+            tile[e + 1] = tile[e] + (count[e] + r.tile_rows - 1) / r.tile_rows;
+        }
+    }
+    __syncthreads();
+    if (tid <= r.n_expert)
+        r.from[tid] = from[tid];
+    for (int i = tid; i < n; i += ROUTE_THREADS) {
+        int at = from[r.pick[i]] + r.slot[i];
+
+        r.slot[i] = at;
+        r.row[at] = i / r.n_pick;
+    }
+    if (tid < r.n_expert)
+        for (int t = tile[tid]; t < tile[tid + 1]; t++)
+            r.tile[t] = tid << 16 | (t - tile[tid]);
+    for (int t = tile[r.n_expert] + tid; t < r.tile_cap; t += ROUTE_THREADS)
+        r.tile[t] = -1;
+}
+
+template <class T> static void route(launch_stream s, const struct route *r)
+{
+    constexpr int MANY = 8;
+    int bytes = r->width * (int)sizeof(float);
+
+    if (r->rows >= 64) {
+        cudaFuncSetAttribute(route_kernel<T, MANY>, cudaFuncAttributeMaxDynamicSharedMemorySize, MANY * bytes);
+        route_kernel<T, MANY><<<(unsigned)(r->rows + MANY - 1) / MANY, ROUTE_THREADS, MANY * bytes, s>>>(*r);
+    } else {
+        route_kernel<T, 1><<<(unsigned)r->rows, ROUTE_THREADS, bytes, s>>>(*r);
+    }
+    sort_kernel<<<1, ROUTE_THREADS, 0, s>>>(*r);
+}
+
+void launch_route(launch_stream s, const struct route *r)
+{
+    if (r->is_f32)
+        route<float>(s, r);
+    else
+        route<bf16>(s, r);
+}
+
+__global__ void combine_kernel(float *y, const float *result, const float *shared, const int32_t *slot, const float *share,
+                               int width, int n_pick)
+{
+    int64_t row = blockIdx.x;
+
+    for (int i = threadIdx.x; i < width; i += blockDim.x) {
+        float sum = 0;
+
+        for (int k = 0; k < n_pick; k++)
+            sum = fmaf(share[row * n_pick + k], result[(int64_t)slot[row * n_pick + k] * width + i], sum);
+        y[row * width + i] += sum + shared[row * width + i];
+    }
+}
+
+void launch_combine(launch_stream s, float *y, const float *result, const float *shared, const int32_t *slot,
+                    const float *share, int rows, int width, int n_pick)
+{
+    combine_kernel<<<(unsigned)rows, 256, 0, s>>>(y, result, shared, slot, share, width, n_pick);
+}
