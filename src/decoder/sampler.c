@@ -14,12 +14,13 @@ static bool is_exempt(const struct guard *g, int32_t id)
 int sampler_bans(const struct guard *g, const int32_t *all, int n_all, int n_prompt, int32_t *out)
 {
     bool is_whole = g->window == SAMPLER_WHOLE;
-    const int32_t *o = is_whole ? all : all + n_prompt;
     int len = is_whole ? n_all : n_all - n_prompt, n = g->n, n_out = 0;
     int from = is_whole || len <= g->window ? 0 : len - g->window;
+    const int32_t *o;
 
     if (n <= 0 || len < n)
         return 0;
+    o = is_whole ? all : all + n_prompt;
     /* an n-gram counts only when it lies wholly inside the window */
     for (int i = from; i <= len - n; i++)
         if (memcmp(o + i, o + len - (n - 1), (size_t)(n - 1) * sizeof *o) == 0 && !is_exempt(g, o[i + n - 1]))

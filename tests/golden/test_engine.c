@@ -12,6 +12,11 @@
 #include <string.h>
 #include <time.h>
 
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#define IS_SLOW (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+
 enum { N_PAGE = 4, N_NEW = 24, TILE_BYTES = 768 * 768 * 3, GLOBAL_BYTES = 1024 * 1024 * 3 };
 
 struct page {
@@ -60,7 +65,7 @@ static void make_page(struct page *p, int i, int n_new)
     q->owner = p;
     q->n_visual = n_visual;
     q->max_new = n_new;
-    q->id = malloc(sizeof *q->id * (size_t)(n_visual + 8 + n_new));
+    q->id = malloc(sizeof *q->id * (size_t)(n_visual + 16 + n_new));
     q->logp = malloc(sizeof *q->logp * (size_t)n_new);
     q->id[n++] = 0;
     q->image_at = n;
@@ -158,10 +163,12 @@ static void equalities(const char *precision, const char *kernels)
     const struct config two = {precision, kernels, 2, 16, 8192, 1};
     const struct config all = {precision, kernels, 2, 64, 37, N_PAGE};
 
-    expect_equal("batch of 4 = 4 singles", &plain, &batch);
-    expect_equal("KV block 16 = 64", &plain, &block);
-    expect_equal("chunked prefill = whole", &plain, &chunk);
-    expect_equal("1 thread = 2 threads", &plain, &two);
+    if (!IS_SLOW) { /* one by one, to see at once which of them broke */
+        expect_equal("batch of 4 = 4 singles", &plain, &batch);
+        expect_equal("KV block 16 = 64", &plain, &block);
+        expect_equal("chunked prefill = whole", &plain, &chunk);
+        expect_equal("1 thread = 2 threads", &plain, &two);
+    }
     expect_equal("all of these at once", &plain, &all);
 }
 

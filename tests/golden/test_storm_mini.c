@@ -9,7 +9,7 @@
 #define __has_feature(x) 0
 #endif
 #if __has_feature(thread_sanitizer)
-#define PAGES 80 /* ten times slower there */
+#define PAGES 40 /* ten times slower there */
 #else
 #define PAGES 240
 #endif
