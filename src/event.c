@@ -1,10 +1,10 @@
 #include "event.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 struct event_node {
     struct recto_event ev;
@@ -51,15 +51,8 @@ void event_push(struct event_list *l, struct recto_event ev)
 /* Wait until there is an event or the time is over; lock is held. */
 static void await(struct event_list *l, int wait_ms)
 {
-    struct timespec until;
+    struct timespec until = clock_deadline(wait_ms);
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += wait_ms / 1000;
-    until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
     while (!l->first && wait_ms) {
         if (wait_ms < 0)
             pthread_cond_wait(&l->has_event, &l->lock);

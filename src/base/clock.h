@@ -18,4 +18,12 @@ static inline double clock_ms_since(int64_t start_ns)
     return (double)(clock_ns() - start_ns) / 1e6;
 }
 
+/* ms from now, for pthread_cond_timedwait on a condition that uses CLOCK_MONOTONIC. */
+static inline struct timespec clock_deadline(int ms)
+{
+    int64_t t = clock_ns() + (int64_t)ms * 1000000;
+
+    return (struct timespec){.tv_sec = (time_t)(t / 1000000000), .tv_nsec = (long)(t % 1000000000)};
+}
+
 #endif

@@ -1,11 +1,11 @@
 #include "base/queue.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 void queue_open(struct queue *q, int cap)
 {
@@ -67,23 +67,9 @@ int queue_put_wait(struct queue *q, void *item)
     return rc;
 }
 
-static struct timespec deadline_in(int ms)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += ms / 1000;
-    t.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000;
-    }
-    return t;
-}
-
 void *queue_get(struct queue *q, int wait_ms)
 {
-    struct timespec until = deadline_in(wait_ms > 0 ? wait_ms : 0);
+    struct timespec until = clock_deadline(wait_ms > 0 ? wait_ms : 0);
     void *item = NULL;
 
     pthread_mutex_lock(&q->lock);

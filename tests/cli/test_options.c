@@ -116,7 +116,7 @@ static void refused_arguments(void **state)
         {"--temperature hot", "is not a number from 0 to 10"},
         {"--temperature nan", "is not a number"},
         {"--top-p 1.5", "is not a number"},
-        {"--device gpu", "--device: 'gpu' is not one of cpu"},
+        {"--router int8", "--router: 'int8' is not one of fp32|bf16"},
         {"--precision fp", "'fp' is not one of auto|bf16|fp32"},
         {"--precision bf16|fp32", "is not one of"},
         {"--stream=perhaps", "neither yes nor no"},

@@ -1,7 +1,9 @@
-/* What the tests of the backend's slots share: a device of each kernel set present, random matrices, and comparisons.
+/* What the tests of the backend's slots share: a device of each kernel set present, random
+ * matrices, and comparisons.
  *
- * References are naive loops in double precision inside the tests.  A product of K terms may be off by K roundings of its
- * running sum, so it is compared within K ulp of the sum of absolute products (sum_close), never by a loose percentage. */
+ * References are naive loops in double precision inside the tests.  A product of K terms may be
+ * off by K roundings of its running sum, so it is compared within K ulp of the sum of absolute
+ * products (sum_close), never by a loose percentage. */
 #ifndef RECTO_TESTS_OPS_H
 #define RECTO_TESTS_OPS_H
 
@@ -25,7 +27,7 @@
 #define ULP_F32  0x1p-23
 #define ULP_BF16 0x1p-7
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 static uint64_t rand_state = 88172645463325252u;
 
 static inline uint32_t rand_u32(void)
@@ -88,11 +90,12 @@ static inline tensor vector(void *p, enum dtype t, int64_t n)
     return tensor_view(p, t, 1, n, 1, 1, 1);
 }
 
-/* ---- devices -------------------------------------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 static inline struct device *device_of(int isa, const char *precision, int threads)
 {
     struct device *d = NULL;
-    struct device_opts o = {.precision = precision, .kernels = cpu_isa_name((enum cpu_isa)isa), .threads = threads};
+    struct device_opts o = {
+        .precision = precision, .kernels = cpu_isa_name((enum cpu_isa)isa), .threads = threads};
 
     assert_int_equal(backend_cpu.open(&d, &o), 0);
     return d;
@@ -107,7 +110,8 @@ static inline bool rounds_inputs(int isa, const char *precision)
 #define EACH_ISA(isa) for (int isa = 0; isa <= (int)cpu_isa_present(); isa++)
 
 /* A random weight packed for d; *w_f32 are its values, [n_out][n_in], free() */
-static inline struct weight rand_weight(struct device *d, enum dtype t, int64_t n_out, int64_t n_in, float **w_f32)
+static inline struct weight rand_weight(struct device *d, enum dtype t, int64_t n_out, int64_t n_in,
+                                        float **w_f32)
 {
     struct weight w = {0};
     double rms = 1.0 / sqrt((double)n_in);
@@ -126,15 +130,16 @@ static inline struct weight rand_weight(struct device *d, enum dtype t, int64_t 
     return w;
 }
 
-/* ---- comparisons ------------------------------------------------------------------------------------------------------------ */
+/* ---- comparisons ----------------------------------------------------------------------------- */
 /* |got - want| <= tol * scale + 1e-35 */
-static inline void close_to(double got, double want, double tol, double scale, const char *what, int64_t at)
+static inline void close_to(double got, double want, double tol, double scale, const char *what,
+                            int64_t at)
 {
     double off = fabs(got - want);
 
     if (!(off <= tol * scale + 1e-35))
-        fail_msg("%s [%lld]: got %.9g, want %.9g, off by %.3g, allowed %.3g", what, (long long)at, got, want, off,
-                 tol * scale);
+        fail_msg("%s [%lld]: got %.9g, want %.9g, off by %.3g, allowed %.3g", what, (long long)at,
+                 got, want, off, tol * scale);
 }
 
 /* All bits of n floats. */
