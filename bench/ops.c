@@ -1,13 +1,17 @@
-/* Speed of the CPU's ops at the model's shapes, beside the peaks of the same machine in the same run.
+/* Speed of the CPU's ops at the model's shapes, beside the peaks of the same machine in the same
+ * run.
  *
  *     bench_ops [KERNELS [PRECISION [THREADS]]]      "auto" "auto" 0
  *
- * Every line: warm-up, then runs for about half a second: best, median and the spread (median - best), and GFLOP/s or GB/s at
- * the best, since other programs can only slow a run down.  Peaks: products on operands that stay in the first level cache,
- * and a read of 1 GiB by all threads. */
+ * Every line: warm-up, then runs for about half a second: best, median and how far the median is
+ * above the best, and GFLOP/s or GB/s at the best, since other programs can only slow a run down.
+ * Peaks: products on operands that stay in the first level cache, and a read of 256 MiB, each by
+ * all threads.  Weights that fit into the last level cache are read faster than that: of the
+ * decode lines only lm_head (331 MB) is surely from memory. */
 #include "backend/backend.h"
 #include "backend/cpu/kern.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/pool.h"
 
@@ -20,7 +24,7 @@ static struct device *dev;
 static struct pool *pool;
 static double peak_gflops, peak_gbs;
 
-/* ---- timing ----------------------------------------------------------------------------------------------------------------- */
+/* ---- timing ---------------------------------------------------------------------------------- */
 typedef void run_fn(void *ctx);
 
 struct timing {
@@ -55,17 +59,20 @@ static void report(const char *name, run_fn *fn, void *ctx, double flop, double 
 {
     struct timing t = timed(fn, ctx);
 
-    printf("%-44s %9.3f ms  median %9.3f  +%4.0f %%", name, t.best * 1e3, t.median * 1e3, 100 * (t.median / t.best - 1));
+    printf("%-44s %9.3f ms  median %9.3f  +%4.0f %%", name, t.best * 1e3, t.median * 1e3,
+           100 * (t.median / t.best - 1));
     if (flop > 0)
-        printf("  %6.1f GFLOP/s (%3.0f %% of peak)", flop / t.best / 1e9, 100 * flop / t.best / 1e9 / peak_gflops);
+        printf("  %6.1f GFLOP/s (%3.0f %% of peak)", flop / t.best / 1e9,
+               100 * flop / t.best / 1e9 / peak_gflops);
     if (bytes > 0)
-        printf("  %5.1f GB/s (%3.0f %%)", bytes / t.best / 1e9, 100 * bytes / t.best / 1e9 / peak_gbs);
+        printf("  %5.1f GB/s (%3.0f %%)", bytes / t.best / 1e9,
+               100 * bytes / t.best / 1e9 / peak_gbs);
     printf("\n");
     fflush(stdout);
 }
 
-/* ---- peaks ------------------------------------------------------------------------------------------------------------------ */
-enum { PEAK_ROWS = 6, PEAK_K = 64, PEAK_TIMES = 20000, SWEEP = 1 << 30 };
+/* ---- peaks ----------------------------------------------------------------------------------- */
+enum { PEAK_ROWS = 6, PEAK_K = 64, PEAK_TIMES = 2000, SWEEP = 1 << 28 };
 
 struct peak {
     const struct cpu_kern *kern;
@@ -76,10 +83,18 @@ struct peak {
 
 static void peak_product(void *ctx, int64_t i, int worker)
 {
-    static _Thread_local float x[PEAK_ROWS * PEAK_K], w[MUL_PANELS * PANEL * PEAK_K], y[PEAK_ROWS * MUL_PANELS * PANEL];
+    static _Thread_local float x[PEAK_ROWS * PEAK_K], w[MUL_PANELS * PANEL * PEAK_K],
+        y[PEAK_ROWS * MUL_PANELS * PANEL];
     const struct peak *p = ctx;
-    struct mul m = {.y = y, .x = x, .w = w, .y_stride = MUL_PANELS * PANEL, .x_stride = PEAK_K, .w_stride = PANEL * PEAK_K,
-                    .k = PEAK_K, .rows = PEAK_ROWS, .n_panel = MUL_PANELS};
+    struct mul m = {.y = y,
+                    .x = x,
+                    .w = w,
+                    .y_stride = MUL_PANELS * PANEL,
+                    .x_stride = PEAK_K,
+                    .w_stride = PANEL * PEAK_K,
+                    .k = PEAK_K,
+                    .rows = PEAK_ROWS,
+                    .n_panel = MUL_PANELS};
 
     for (int n = 0; n < PEAK_TIMES; n++)
         (p->is_bf16 ? p->kern->mul_bb : p->kern->mul_ff)(&m);
@@ -122,10 +137,11 @@ static void measure_peaks(const struct cpu_kern *k, bool is_bf16)
     peak_gflops = flop / timed(run_peak_product, &p).best / 1e9;
     peak_gbs = SWEEP / timed(run_peak_read, &p).best / 1e9;
     be->free(dev, memory);
-    printf("peak: %.0f GFLOP/s %s, %.1f GB/s read\n", peak_gflops, is_bf16 ? "bf16" : "fp32", peak_gbs);
+    printf("peak: %.0f GFLOP/s %s, %.1f GB/s read\n", peak_gflops, is_bf16 ? "bf16" : "fp32",
+           peak_gbs);
 }
 
-/* ---- data -------------------------------------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 static float *numbers(int64_t n)
 {
     void *p;
@@ -162,7 +178,7 @@ static struct weight weight_of(int64_t n_out, int64_t n_in)
     return w;
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------------------ */
+/* ---- products -------------------------------------------------------------------------------- */
 struct linear_run {
     tensor x, y;
     struct weight w, up;
@@ -179,16 +195,20 @@ static void run_linear(void *ctx)
         be->linear(dev, r->y, r->x, &r->w, r->mode);
 }
 
-static void bench_linear(const char *what, int64_t rows, int64_t n_in, int64_t n_out, enum linear_mode mode, bool is_swiglu)
+static void bench_linear(const char *what, int64_t rows, int64_t n_in, int64_t n_out,
+                         enum linear_mode mode, bool is_swiglu)
 {
-    struct linear_run r = {rows_of(rows, n_in), rows_of(rows, n_out), weight_of(n_out, n_in), {0}, mode};
+    struct linear_run r = {
+        rows_of(rows, n_in), rows_of(rows, n_out), weight_of(n_out, n_in), {0}, mode};
     double flop = 2.0 * (double)rows * (double)n_in * (double)n_out * (is_swiglu ? 2 : 1);
     char name[64];
 
     if (is_swiglu)
         r.up = weight_of(n_out, n_in);
-    snprintf(name, sizeof name, "%s [%lld, %lld] -> %lld", what, (long long)rows, (long long)n_in, (long long)n_out);
-    report(name, run_linear, &r, rows > 8 ? flop : 0, rows > 8 ? 0 : (double)(r.w.bytes + r.up.bytes));
+    snprintf(name, sizeof name, "%s [%lld, %lld] -> %lld", what, (long long)rows, (long long)n_in,
+             (long long)n_out);
+    report(name, run_linear, &r, rows > 8 ? flop : 0,
+           rows > 8 ? 0 : (double)(r.w.bytes + r.up.bytes));
     drop(r.x), drop(r.y);
     be->free(dev, r.w.data), be->free(dev, r.up.data);
 }
@@ -236,11 +256,12 @@ static void bench_moe(const struct moe *m, int64_t rows)
     for (int64_t i = 0; i < rows * HIDDEN; i++)
         ((float *)r.h.data)[i] = (float)rand() / (float)RAND_MAX - 0.5f;
     snprintf(name, sizeof name, "experts [%lld, 1280], 6 of 64", (long long)rows);
-    report(name, run_moe, &r, rows > 1 ? 2 * weights * (double)rows : 0, rows > 1 ? 0 : 2 * weights);
+    report(name, run_moe, &r, rows > 1 ? 2 * weights * (double)rows : 0,
+           rows > 1 ? 0 : 2 * weights);
     drop(r.y), drop(r.h);
 }
 
-/* ---- attention ------------------------------------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 struct relpos_run {
     tensor out, qkv, h, w;
     float *bias;
@@ -257,11 +278,18 @@ static void run_relpos(void *ctx)
 static void bench_relpos(int grid, int window)
 {
     int side = window ? window : grid, n = grid * grid, across = (grid + side - 1) / side;
-    struct relpos_run r = {rows_of(n, 768), rows_of(n, 2304), rows_of(2 * side - 1, 64), rows_of(2 * side - 1, 64), numbers(2304), grid, window};
+    struct relpos_run r = {rows_of(n, 768),
+                           rows_of(n, 2304),
+                           rows_of(2 * side - 1, 64),
+                           rows_of(2 * side - 1, 64),
+                           numbers(2304),
+                           grid,
+                           window};
     double keys = (double)side * side, queries = window ? (double)n : keys;
     char name[64];
 
-    snprintf(name, sizeof name, "attend_relpos grid %d window %d (%d windows)", grid, window, across * across);
+    snprintf(name, sizeof name, "attend_relpos grid %d window %d (%d windows)", grid, window,
+             across * across);
     report(name, run_relpos, &r, 4.0 * 768 * queries * keys, 0);
     drop(r.out), drop(r.qkv), drop(r.h), drop(r.w);
     be->free(dev, r.bias);
@@ -281,7 +309,8 @@ static void run_prefix(void *ctx)
 
 static void bench_prefix(int len)
 {
-    struct prefix_run r = {rows_of(len, 896), rows_of(len, 896), rows_of(len, 128), rows_of(len, 128), len};
+    struct prefix_run r = {rows_of(len, 896), rows_of(len, 896), rows_of(len, 128),
+                           rows_of(len, 128), len};
     char name[64];
 
     snprintf(name, sizeof name, "attend_prefix %d, 14 heads", len);
@@ -307,9 +336,21 @@ static void bench_attend(int context, int rows, int block_tok)
 {
     int n_block = context / block_tok + 1;
     struct kv_shape s = {1, 10, 128, n_block, block_tok};
-    int32_t *pos = malloc((size_t)context * 4), *block = malloc((size_t)n_block * 4), seq_row[] = {0, context};
-    struct attend_run r = {rows_of(context, 1280), rows_of(context, 1280), rows_of(context, 1280), rows_of(context, 1280), NULL,
-                           {.n_tok = context, .n_seq = 1, .pos = pos, .slot = pos, .seq_row = seq_row, .seq_len = &context, .block = block, .block_stride = n_block}};
+    int32_t *pos = malloc((size_t)context * 4), *block = malloc((size_t)n_block * 4),
+            seq_row[] = {0, context};
+    struct attend_run r = {rows_of(context, 1280),
+                           rows_of(context, 1280),
+                           rows_of(context, 1280),
+                           rows_of(context, 1280),
+                           NULL,
+                           {.n_tok = context,
+                            .n_seq = 1,
+                            .pos = pos,
+                            .slot = pos,
+                            .seq_row = seq_row,
+                            .seq_len = &context,
+                            .block = block,
+                            .block_stride = n_block}};
     char name[64];
 
     for (int i = 0; i < context; i++)
@@ -321,14 +362,16 @@ static void bench_attend(int context, int rows, int block_tok)
     be->kv_store(dev, r.kv, 0, r.k, r.v, &r.b);
     r.b.pos += context - rows;
     r.b.n_tok = seq_row[1] = rows;
-    snprintf(name, sizeof name, "attend %d rows, context %d, blocks of %d", rows, context, block_tok);
-    report(name, run_attend, &r, rows > 1 ? 4.0 * 1280 * rows * (context - rows / 2.0) : 0, rows > 1 ? 0 : (double)be->kv_bytes(dev, &s));
+    snprintf(name, sizeof name, "attend %d rows, context %d, blocks of %d", rows, context,
+             block_tok);
+    report(name, run_attend, &r, rows > 1 ? 4.0 * 1280 * rows * (context - rows / 2.0) : 0,
+           rows > 1 ? 0 : (double)be->kv_bytes(dev, &s));
     be->kv_close(dev, r.kv);
     drop(r.out), drop(r.q), drop(r.k), drop(r.v);
     free(pos), free(block);
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 struct norm_run {
     tensor x, y, w, b;
 };
@@ -350,13 +393,15 @@ static void bench_layernorm(void)
 
 int main(int argc, char **argv)
 {
-    struct device_opts o = {.kernels = argc > 1 ? argv[1] : "auto", .precision = argc > 2 ? argv[2] : "auto", .threads = argc > 3 ? atoi(argv[3]) : 0};
+    struct device_opts o = {.kernels = argc > 1 ? argv[1] : "auto",
+                            .precision = argc > 2 ? argv[2] : "auto",
+                            .threads = argc > 3 ? atoi(argv[3]) : 0};
     struct device_info info;
     struct cpu_kern k;
     struct moe m;
 
     if (be->open(&dev, &o) < 0) {
-        fprintf(stderr, "%s\n", recto_last_error());
+        fprintf(stderr, "%s\n", err_text());
         return 2;
     }
     be->info(dev, &info);

@@ -9,12 +9,13 @@
 int head_dim_check(int64_t hd)
 {
     if (hd < PANEL || hd % PANEL || hd > MAX_HEAD_DIM)
-        return err(RECTO_ESHAPE, "attention: a head of %lld numbers; this build takes multiples of %d up to %d",
+        return err(RECTO_ESHAPE,
+                   "attention: a head of %lld numbers; this build takes multiples of %d up to %d",
                    (long long)hd, PANEL, MAX_HEAD_DIM);
     return 0;
 }
 
-/* ---- a worker's memory --------------------------------------------------------------------------------------------------- */
+/* ---- a worker's memory ----------------------------------------------------------------------- */
 void tile_carve(struct tile *t, struct arena *a, int hd, int side)
 {
     size_t f = sizeof(float), n = TILE_ROWS;
@@ -42,7 +43,7 @@ void tile_query(struct tile *t, int i, const float *src)
     memcpy(t->raw + (int64_t)i * t->hd, src, (size_t)t->hd * sizeof *src);
 }
 
-/* ---- the walk over keys --------------------------------------------------------------------------------------------------- */
+/* ---- the walk over keys ---------------------------------------------------------------------- */
 static void product(const struct device *d, const struct mul *m)
 {
     if (d->is_fp32)
@@ -61,7 +62,8 @@ static size_t input_size(const struct device *d)
 /* q = raw / sqrt(hd), rounded if the products are bf16 */
 static void scale_queries(const struct device *d, struct tile *t)
 {
-    float scale = 1.0f / sqrtf((float)t->hd), *q = d->has_bb ? t->o : t->q; /* o is free before the first step */
+    float scale = 1.0f / sqrtf((float)t->hd),
+          *q = d->has_bb ? t->o : t->q; /* o is free before the first step */
     int n = t->n * t->hd;
 
     for (int i = 0; i < n; i++)
@@ -82,14 +84,15 @@ static int64_t block_at(const struct head_keys *keys, int key)
 }
 
 /* s = q K^T for rows from `first` on and n_panel panels from key on */
-static void scores(const struct device *d, const struct tile *t, const struct head_keys *keys, int first, int key,
-                   int n_panel)
+static void scores(const struct device *d, const struct tile *t, const struct head_keys *keys,
+                   int first, int key, int n_panel)
 {
     for (int p = 0, n; p < n_panel; p += n) {
         int at = key + p * PANEL;
         struct mul m = {.y = t->s + first * STEP_KEYS + p * PANEL,
                         .x = (const char *)t->q + (size_t)(first * t->hd) * input_size(d),
-                        .w = keys->k + block_at(keys, at) + (size_t)(at % keys->block_tok * t->hd) * key_size(d),
+                        .w = keys->k + block_at(keys, at) +
+                             (size_t)(at % keys->block_tok * t->hd) * key_size(d),
                         .y_stride = STEP_KEYS,
                         .x_stride = t->hd,
                         .w_stride = t->hd * PANEL,
@@ -103,16 +106,19 @@ static void scores(const struct device *d, const struct tile *t, const struct he
 }
 
 /* o += p V, one run of keys inside a block after the other */
-static void weigh(const struct device *d, const struct tile *t, const struct head_keys *keys, int first, int key, int n_panel)
+static void weigh(const struct device *d, const struct tile *t, const struct head_keys *keys,
+                  int first, int key, int n_panel)
 {
     for (int p = 0, n; p < n_panel; p += n) {
         int at = key + p * PANEL;
-        const char *v = keys->v + block_at(keys, at) + (size_t)(at % keys->block_tok * PANEL) * key_size(d);
+        const char *v = keys->v + block_at(keys, at) +
+                        (size_t)(at % keys->block_tok * PANEL) * key_size(d);
 
         n = run_in_block(keys, at, n_panel - p);
         for (int c = 0; c < t->hd; c += MUL_PANELS * PANEL) {
             struct mul m = {.y = t->o + (int64_t)first * t->hd + c,
-                            .x = (const char *)t->p + (size_t)(first * STEP_KEYS + p * PANEL) * input_size(d),
+                            .x = (const char *)t->p +
+                                 (size_t)(first * STEP_KEYS + p * PANEL) * input_size(d),
                             .w = v + (size_t)(c * keys->block_tok) * key_size(d),
                             .y_stride = t->hd,
                             .x_stride = STEP_KEYS,
@@ -138,7 +144,8 @@ static void mask(const struct tile *t, int first, int key, int n_panel)
 static void weights(const struct device *d, const struct tile *t, int first, int key, int n_panel)
 {
     struct softmax a = {.s = t->s + first * STEP_KEYS,
-                        .p = (char *)(d->has_bb ? t->p : t->s) + (size_t)(first * STEP_KEYS) * input_size(d),
+                        .p = (char *)(d->has_bb ? t->p : t->s) +
+                             (size_t)(first * STEP_KEYS) * input_size(d),
                         .p_is_bf16 = d->has_bb,
                         .max = t->max + first,
                         .sum = t->sum + first,
@@ -175,7 +182,8 @@ void tile_attend(const struct device *d, struct tile *t, const struct head_keys 
     for (int key = 0; key < last; key += STEP_KEYS) {
         int n_panel = (int)div_up(MIN(STEP_KEYS, last - key), PANEL);
 
-        while (t->limit[first] <= key) /* limits do not fall: the finished rows are the first ones */
+        while (t->limit[first] <=
+               key) /* limits do not fall: the finished rows are the first ones */
             first++;
         scores(d, t, keys, first, key, n_panel);
         mask(t, first, key, n_panel);
@@ -190,18 +198,20 @@ void tile_attend(const struct device *d, struct tile *t, const struct head_keys 
     }
 }
 
-/* ---- keys and values into panels -------------------------------------------------------------------------------------------- */
-static void pack16_f32(float *k, float *v, int block_tok, int off, int hd, const float *const k_row[PANEL],
-                       const float *const v_row[PANEL])
+/* ---- keys and values into panels ------------------------------------------------------------- */
+static void pack16_f32(float *k, float *v, int block_tok, int off, int hd,
+                       const float *const k_row[PANEL], const float *const v_row[PANEL])
 {
     for (int i = 0; i < PANEL; i++)
         for (int c = 0; c < hd; c++) {
             k[(off / PANEL * hd + c) * PANEL + i] = k_row[i] ? k_row[i][c] : 0.0f;
-            v[(c / PANEL * block_tok + off + i) * PANEL + c % PANEL] = v_row[i] ? v_row[i][c] : 0.0f;
+            v[(c / PANEL * block_tok + off + i) * PANEL + c % PANEL] = v_row[i] ? v_row[i][c]
+                                                                                : 0.0f;
         }
 }
 
-static void round16(const struct device *d, uint16_t half[PANEL][MAX_HEAD_DIM], int hd, const float *const row[PANEL])
+static void round16(const struct device *d, uint16_t half[PANEL][MAX_HEAD_DIM], int hd,
+                    const float *const row[PANEL])
 {
     for (int i = 0; i < PANEL; i++)
         if (row[i])
@@ -227,8 +237,8 @@ static void pack16_v(uint16_t *v, int block_tok, int hd, uint16_t half[PANEL][MA
             }
 }
 
-void keys_pack16(const struct device *d, char *k, char *v, int block_tok, int off, int hd, const float *const k_row[PANEL],
-                 const float *const v_row[PANEL])
+void keys_pack16(const struct device *d, char *k, char *v, int block_tok, int off, int hd,
+                 const float *const k_row[PANEL], const float *const v_row[PANEL])
 {
     uint16_t half[PANEL][MAX_HEAD_DIM];
 
@@ -242,13 +252,14 @@ void keys_pack16(const struct device *d, char *k, char *v, int block_tok, int of
     pack16_v((uint16_t *)(void *)v + off * PANEL, block_tok, hd, half);
 }
 
-void keys_pack1(const struct device *d, char *k, char *v, int block_tok, int off, int hd, const float *k_row,
-                const float *v_row)
+void keys_pack1(const struct device *d, char *k, char *v, int block_tok, int off, int hd,
+                const float *k_row, const float *v_row)
 {
     int lane = off % PANEL;
 
     if (d->is_fp32) {
-        float *kf = (float *)(void *)k + (off - lane) * hd + lane, *vf = (float *)(void *)v + off * PANEL;
+        float *kf = (float *)(void *)k + (off - lane) * hd + lane,
+              *vf = (float *)(void *)v + off * PANEL;
 
         for (int c = 0; c < hd; c++) {
             kf[c * PANEL] = k_row[c];

@@ -1,14 +1,18 @@
-/* The core of attention: a tile of queries of one head against all its keys, in steps of 64 keys from key 0.
+/* The core of attention: a tile of queries of one head against all its keys, in steps of 64 keys
+ * from key 0.
  *
- * softmax(Q K^T / sqrt(hd) + bias) V with the running maximum and sum of FlashAttention (Dao et al. 2022, algorithm 1), so
- * only 64 scores a query exist at a time.  Both products are the mul kernels of kern.h:
+ * softmax(Q K^T / sqrt(hd) + bias) V with the running maximum and sum of FlashAttention (Dao et
+ * al. 2022, algorithm 1), so only 64 scores a query exist at a time.  Both products are the mul
+ * kernels of kern.h:
  *
- *   keys    are panels of 16 keys over head_dim          bf16 [block_tok / 16][hd / 2][16][2], fp32 [..][hd][16]
- *   values  are panels of 16 of head_dim over the keys   bf16 [hd / 16][block_tok / 2][16][2], fp32 [..][block_tok][16]
+ *   keys    are panels of 16 keys over head_dim
+ *           bf16 [block_tok / 16][hd / 2][16][2], fp32 [block_tok / 16][hd][16]
+ *   values  are panels of 16 of head_dim over the keys
+ *           bf16 [hd / 16][block_tok / 2][16][2], fp32 [hd / 16][block_tok][16]
  *
- * block by block, which is also the layout of the paged cache.  Elements are bf16, or fp32 where the device is_fp32.
- * Sums run over keys in rising order wherever block borders are, so the page size does not change a bit of the result;
- * keys past a row's limit weigh exactly 0. */
+ * block by block, which is also the layout of the paged cache.  Elements are bf16, or fp32 where
+ * the device is_fp32. Sums run over keys in rising order wherever block borders are, so the page
+ * size does not change a bit of the result; keys past a row's limit weigh exactly 0. */
 #ifndef RECTO_BACKEND_CPU_ATTEND_H
 #define RECTO_BACKEND_CPU_ATTEND_H
 
@@ -28,13 +32,13 @@ struct head_keys {
 /* A worker's tile: memory for TILE_ROWS queries, made by tile_carve. */
 struct tile {
     int n, hd;
-    int *limit;       /* [n] keys that a row sees, >= 1, not falling                                */
-    float *raw;       /* [n][hd] queries as given, unscaled                                         */
-    void *q;          /* [n][hd] scaled and in the element type of the products                     */
+    int *limit; /* [n] keys that a row sees, >= 1, not falling                                */
+    float *raw; /* [n][hd] queries as given, unscaled                                         */
+    void *q;    /* [n][hd] scaled and in the element type of the products                     */
     float *s, *max, *sum;
     void *p;
-    float *o;         /* [n][hd] result                                                             */
-    /* Relative position bias; NULL: none. Panels of keys are rows of `panels_across` panels.       */
+    float *o; /* [n][hd] result                                                             */
+    /* Relative position bias; NULL: none. Panels of keys are rows of `panels_across` panels. */
     float *bias_y, *bias_x;
     int bias_y_stride, bias_x_stride, panels_across;
 };
@@ -56,11 +60,12 @@ static inline size_t key_size(const struct device *d)
     return d->is_fp32 ? 4 : 2;
 }
 
-/* Put 16 keys and values at offset off (a multiple of 16) of a block; NULL rows are zeros. k, v: this head in the block. */
-void keys_pack16(const struct device *d, char *k, char *v, int block_tok, int off, int hd, const float *const k_row[PANEL],
-                 const float *const v_row[PANEL]);
+/* Put 16 keys and values at offset off (a multiple of 16) of a block; NULL rows are zeros. k, v:
+ * this head in the block. */
+void keys_pack16(const struct device *d, char *k, char *v, int block_tok, int off, int hd,
+                 const float *const k_row[PANEL], const float *const v_row[PANEL]);
 /* Put one key and value at offset off. */
-void keys_pack1(const struct device *d, char *k, char *v, int block_tok, int off, int hd, const float *k_row,
-                const float *v_row);
+void keys_pack1(const struct device *d, char *k, char *v, int block_tok, int off, int hd,
+                const float *k_row, const float *v_row);
 
 #endif

@@ -1,6 +1,8 @@
-/* Attention without a cache: SAM's blocks with decomposed relative positions, and the flow encoder's prefix mask.
+/* Attention without a cache: SAM's blocks with decomposed relative positions, and the flow
+ * encoder's prefix mask.
  *
- * Keys and values are packed into panels in the workspace first (attend.h), then tiles of queries walk over them. */
+ * Keys and values are packed into panels in the workspace first (attend.h), then tiles of
+ * queries walk over them. */
 #include "backend/cpu/attend.h"
 
 #include "base/err.h"
@@ -9,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- flow encoder ----------------------------------------------------------------------------------------------------------- */
+/* ---- flow encoder ---------------------------------------------------------------------------- */
 struct prefix_job {
     const struct device *d;
     float *out;
@@ -28,7 +30,8 @@ static char *prefix_keys(const struct prefix_job *j, int64_t view, int head)
 static void prefix_pack(void *ctx, int64_t i, int worker)
 {
     const struct prefix_job *j = ctx;
-    int n_panel = j->len_pad / PANEL, off = (int)(i % n_panel) * PANEL, head = (int)(i / n_panel % j->n_kv);
+    int n_panel = j->len_pad / PANEL, off = (int)(i % n_panel) * PANEL,
+        head = (int)(i / n_panel % j->n_kv);
     int64_t view = i / n_panel / j->n_kv, width = (int64_t)j->n_kv * j->hd;
     const float *k[PANEL], *v[PANEL];
     char *to = prefix_keys(j, view, head);
@@ -48,7 +51,8 @@ static void prefix_tile(void *ctx, int64_t i, int worker)
     int row = (int)(i % j->n_tile) * TILE_ROWS, head = (int)(i / j->n_tile % j->n_head);
     int64_t view = i / j->n_tile / j->n_head, width = (int64_t)j->n_head * j->hd;
     int64_t at = (view * j->len + row) * width + (int64_t)head * j->hd;
-    struct arena memory = {.base = j->memory + (size_t)worker * j->per_worker, .cap = j->per_worker};
+    struct arena memory = {.base = j->memory + (size_t)worker * j->per_worker,
+                           .cap = j->per_worker};
     char *kv = prefix_keys(j, view, head / (j->n_head / j->n_kv));
     struct head_keys keys = {.k = kv, .v = kv + j->part, .block_tok = j->len_pad};
     struct tile t;
@@ -64,10 +68,11 @@ static void prefix_tile(void *ctx, int64_t i, int worker)
         memcpy(j->out + at + r * width, t.o + r * j->hd, (size_t)j->hd * sizeof *t.o);
 }
 
-int cpu_attend_prefix(struct device *d, tensor out, tensor q, tensor k, tensor val, int len, int n_prefix, int n_head,
-                      int n_kv)
+int cpu_attend_prefix(struct device *d, tensor out, tensor q, tensor k, tensor val, int len,
+                      int n_prefix, int n_head, int n_kv)
 {
-    struct prefix_job j = {.d = d, .out = out.data, .q = q.data, .k = k.data, .v = val.data, .len = len};
+    struct prefix_job j = {
+        .d = d, .out = out.data, .q = q.data, .k = k.data, .v = val.data, .len = len};
     struct arena count = {0};
     int64_t n_view = q.n[0] / len;
     void *keys, *memory;
@@ -91,12 +96,13 @@ int cpu_attend_prefix(struct device *d, tensor out, tensor q, tensor k, tensor v
     return 0;
 }
 
-/* ---- SAM -------------------------------------------------------------------------------------------------------------------- */
-/* Keys form `side` rows of `across` columns, side rounded up to whole panels, so that a panel has one y' and its x' are in
- * a row.  Columns past side get the bias -inf, hence weight 0.
+/* ---- SAM ------------------------------------------------------------------------------------- */
+/* Keys form `side` rows of `across` columns, side rounded up to whole panels, so that a panel
+ * has one y' and its x' are in a row.  Columns past side get the bias -inf, hence weight 0.
  *
- * The tables are packed in falling order: column i is rel[2 side - 2 - i].  Then the biases of a query in row y (column x)
- * for y' = 0, 1, .. are columns side - 1 - y, side - y, .. of its product with the table: one run, and no side^2 matrix. */
+ * The tables are packed in falling order: column i is rel[2 side - 2 - i].  Then the biases of a
+ * query in row y (column x) for y' = 0, 1, .. are columns side - 1 - y, side - y, .. of its
+ * product with the table: one run, and no side^2 matrix. */
 struct relpos_job {
     const struct device *d;
     float *out;
@@ -118,20 +124,23 @@ static void table_pack(float *to, const float *rel, int side, int hd, int cols)
     memset(to, 0, (size_t)(cols * hd) * sizeof *to);
     for (int i = 0; i < 2 * side - 1; i++)
         for (int c = 0; c < hd; c++)
-            to[(i / PANEL * hd + c) * PANEL + i % PANEL] = rel[(int64_t)(2 * side - 2 - i) * hd + c];
+            to[(i / PANEL * hd + c) * PANEL + i % PANEL] =
+                rel[(int64_t)(2 * side - 2 - i) * hd + c];
 }
 
 /* Keys of row y of the window that starts at (y0, x0). */
 static void relpos_pack_row(const struct relpos_job *j, char *to, int head, int y0, int x0, int y)
 {
-    const float *k[PANEL], *v[PANEL], *pad = j->bias ? j->bias + j->width + (int64_t)head * j->hd : NULL;
+    const float *k[PANEL], *v[PANEL],
+        *pad = j->bias ? j->bias + j->width + (int64_t)head * j->hd : NULL;
 
     for (int x = 0; x < j->across; x += PANEL) {
         for (int i = 0; i < PANEL; i++) {
             bool is_inside = y0 + y < j->grid && x0 + x + i < j->grid;
             int64_t token = j->view * j->grid * j->grid + (int64_t)(y0 + y) * j->grid + x0 + x + i;
 
-            k[i] = is_inside ? j->qkv + token * 3 * j->width + j->width + (int64_t)head * j->hd : pad;
+            k[i] = is_inside ? j->qkv + token * 3 * j->width + j->width + (int64_t)head * j->hd
+                             : pad;
             k[i] = x + i < j->side ? k[i] : NULL;
             v[i] = k[i] ? k[i] + j->width : NULL;
         }
@@ -148,7 +157,8 @@ static void relpos_pack(void *ctx, int64_t i, int worker)
 }
 
 /* raw x table^T: [n][table_cols] */
-static void table_product(const struct relpos_job *j, const struct tile *t, float *y, const float *table)
+static void table_product(const struct relpos_job *j, const struct tile *t, float *y,
+                          const float *table)
 {
     for (int p = 0; p < j->table_cols / PANEL; p += MUL_PANELS) {
         struct mul m = {.y = y + p * PANEL,
@@ -166,7 +176,8 @@ static void table_product(const struct relpos_job *j, const struct tile *t, floa
 }
 
 /* Biases of row r, a query at (y, x) of its window, from its products h and w. */
-static void relpos_bias(const struct relpos_job *j, struct tile *t, int r, const float *h, const float *w, int y, int x)
+static void relpos_bias(const struct relpos_job *j, struct tile *t, int r, const float *h,
+                        const float *w, int y, int x)
 {
     float *to = t->bias_x + r * t->bias_x_stride;
 
@@ -183,7 +194,8 @@ struct relpos_memory {
     int *token; /* of each query of the tile */
 };
 
-static void relpos_carve(const struct relpos_job *j, struct relpos_memory *m, struct arena *a, bool has_keys)
+static void relpos_carve(const struct relpos_job *j, struct relpos_memory *m, struct arena *a,
+                         bool has_keys)
 {
     tile_carve(&m->tile, a, j->hd, j->side);
     m->product = arena_take(a, 2 * TILE_ROWS * (size_t)j->table_cols * sizeof *m->product);
@@ -192,7 +204,8 @@ static void relpos_carve(const struct relpos_job *j, struct relpos_memory *m, st
 }
 
 /* Attend for the n tokens (grid positions) of m, all in the window at (y0, x0). */
-static void relpos_tile(const struct relpos_job *j, struct relpos_memory *m, const char *keys, int head, int n, int y0, int x0)
+static void relpos_tile(const struct relpos_job *j, struct relpos_memory *m, const char *keys,
+                        int head, int n, int y0, int x0)
 {
     struct tile *t = &m->tile;
     float *h = m->product, *w = m->product + TILE_ROWS * j->table_cols;
@@ -207,8 +220,8 @@ static void relpos_tile(const struct relpos_job *j, struct relpos_memory *m, con
     table_product(j, t, h, j->table_h);
     table_product(j, t, w, j->table_w);
     for (int r = 0; r < n; r++)
-        relpos_bias(j, t, r, h + r * j->table_cols, w + r * j->table_cols, m->token[r] / j->grid - y0,
-                    m->token[r] % j->grid - x0);
+        relpos_bias(j, t, r, h + r * j->table_cols, w + r * j->table_cols,
+                    m->token[r] / j->grid - y0, m->token[r] % j->grid - x0);
     tile_attend(j->d, t, &where);
     for (int r = 0; r < n; r++)
         memcpy(j->out + (base + m->token[r]) * j->width + (int64_t)head * j->hd, t->o + r * j->hd,
@@ -225,7 +238,8 @@ static void relpos_global(void *ctx, int64_t i, int worker)
 {
     const struct relpos_job *j = ctx;
     int n_tok = j->grid * j->grid, n_tile = (int)div_up(n_tok, TILE_ROWS);
-    int head = (int)(i / n_tile), from = (int)(i % n_tile) * TILE_ROWS, n = MIN(TILE_ROWS, n_tok - from);
+    int head = (int)(i / n_tile), from = (int)(i % n_tile) * TILE_ROWS,
+        n = MIN(TILE_ROWS, n_tok - from);
     struct arena a = relpos_arena(j, worker);
     struct relpos_memory m;
 
@@ -259,7 +273,8 @@ static void relpos_window(void *ctx, int64_t i, int worker)
 }
 
 /* Sizes, tables and workspace of a call. */
-static int relpos_prepare(struct device *d, struct relpos_job *j, tensor rel_h, tensor rel_w, int window)
+static int relpos_prepare(struct device *d, struct relpos_job *j, tensor rel_h, tensor rel_w,
+                          int window)
 {
     struct arena count = {0};
     size_t table = (size_t)(j->table_cols * j->hd) * sizeof(float);
@@ -280,10 +295,15 @@ static int relpos_prepare(struct device *d, struct relpos_job *j, tensor rel_h, 
     return 0;
 }
 
-int cpu_attend_relpos(struct device *d, tensor out, tensor qkv, const float *qkv_bias, tensor rel_h, tensor rel_w, int grid,
-                      int window, int n_head)
+int cpu_attend_relpos(struct device *d, tensor out, tensor qkv, const float *qkv_bias, tensor rel_h,
+                      tensor rel_w, int grid, int window, int n_head)
 {
-    struct relpos_job j = {.d = d, .out = out.data, .qkv = qkv.data, .bias = qkv_bias, .width = out.n[1], .grid = grid};
+    struct relpos_job j = {.d = d,
+                           .out = out.data,
+                           .qkv = qkv.data,
+                           .bias = qkv_bias,
+                           .width = out.n[1],
+                           .grid = grid};
     int64_t n_view = qkv.n[0] / ((int64_t)grid * grid);
 
     j.n_head = n_head;

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* ---- memory ----------------------------------------------------------------------------------------------------------- */
-/* From this size on memory is mapped and asked for in huge pages: a decode step reads a gigabyte of weights, and 4 KiB
- * pages would cost a page-table walk for each of its 64 lines. */
+/* ---- memory ---------------------------------------------------------------------------------- */
+/* From this size on memory is mapped and asked for in huge pages: a decode step reads a gigabyte
+ * of weights, and 4 KiB pages would cost a page-table walk for each of its 64 lines. */
 #define MAP_FROM ((size_t)1 << 20)
 
 struct block_head {
@@ -70,7 +70,9 @@ int cpu_work(struct device *d, enum work_slot slot, size_t bytes, void **out)
         d->work[slot].cap = 0;
         d->work[slot].p = cpu_alloc(bytes);
         if (!d->work[slot].p)
-            return err(RECTO_ENOMEM, "workspace: no memory for %zu MiB; run with fewer pages at once", bytes >> 20);
+            return err(RECTO_ENOMEM,
+                       "workspace: no memory for %zu MiB; run with fewer pages at once",
+                       bytes >> 20);
         d->work[slot].cap = bytes;
     }
     *out = d->work[slot].p;
@@ -81,8 +83,10 @@ static int alloc_slot(struct device *d, size_t bytes, void **out)
 {
     *out = cpu_alloc(bytes);
     if (!*out)
-        return err(RECTO_ENOMEM, "no memory for %zu MiB of weights or cache; lower --kv-tokens or close other programs",
-                   bytes >> 20);
+        return err(
+            RECTO_ENOMEM,
+            "no memory for %zu MiB of weights or cache; lower --kv-tokens or close other programs",
+            bytes >> 20);
     return 0;
 }
 
@@ -103,7 +107,7 @@ static int finish(struct device *d)
     return 0;
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------------------ */
+/* ---- threads --------------------------------------------------------------------------------- */
 /* Numbers in a piece of cpu_rows: some tens of microseconds. */
 #define PIECE 32768
 
@@ -128,7 +132,7 @@ void cpu_rows(struct device *d, rows_fn *fn, void *ctx, int64_t rows, int64_t wi
     pool_run(d->pool, rows_item, &j, div_up(rows, j.per_piece));
 }
 
-/* ---- device ------------------------------------------------------------------------------------------------------------- */
+/* ---- device ---------------------------------------------------------------------------------- */
 static int choose_isa(const char *name, enum cpu_isa *isa)
 {
     enum cpu_isa present = cpu_isa_present();
@@ -141,7 +145,8 @@ static int choose_isa(const char *name, enum cpu_isa *isa)
             *isa = MIN((enum cpu_isa)i, present);
             return 0;
         }
-    return err(RECTO_EUSAGE, "kernels: no set is called '%s'; use auto, c, avx2, avx512 or avx512bf16", name);
+    return err(RECTO_EUSAGE,
+               "kernels: no set is called '%s'; use auto, c, avx2, avx512 or avx512bf16", name);
 }
 
 static int choose_precision(const char *name, bool *is_fp32)
@@ -184,7 +189,8 @@ static void cpu_close(struct device *d)
 
 static void cpu_info(const struct device *d, struct device_info *info)
 {
-    *info = (struct device_info){.threads = pool_threads(d->pool), .kv_block_tok = 64, .view_batch = 1, .act = DT_F32};
+    *info = (struct device_info){
+        .threads = pool_threads(d->pool), .kv_block_tok = 64, .view_batch = 1, .act = DT_F32};
     snprintf(info->kernels, sizeof info->kernels, "%s", cpu_isa_name(d->isa));
     snprintf(info->precision, sizeof info->precision, "%s", d->is_fp32 ? "fp32" : "bf16");
 }

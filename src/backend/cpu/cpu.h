@@ -1,4 +1,5 @@
-/* What the files of the CPU backend share: the device, its workspace, and the two ways of spreading work over threads. */
+/* What the files of the CPU backend share: the device, its workspace, and the two ways of
+ * spreading work over threads. */
 #ifndef RECTO_BACKEND_CPU_CPU_H
 #define RECTO_BACKEND_CPU_CPU_H
 
@@ -8,7 +9,8 @@
 
 #define MAX_HEAD_DIM 256
 
-/* Memory of a call, kept for the next one; one slot for each thing that is alive at the same time as others. */
+/* Memory of a call, kept for the next one; one slot for each thing that is alive at the same
+ * time as others. */
 enum work_slot {
     WORK_INPUT,  /* rows rounded to bf16                    */
     WORK_MIDDLE, /* between the two products of a SwiGLU    */
@@ -26,8 +28,8 @@ struct device {
     struct cpu_kern kern;
     enum cpu_isa isa;
     struct pool *pool;
-    bool is_fp32;     /* everything in fp32, the cache too                   */
-    bool has_bb;      /* products of bf16 weights take bf16 inputs           */
+    bool is_fp32; /* everything in fp32, the cache too                   */
+    bool has_bb;  /* products of bf16 weights take bf16 inputs           */
     bool router_bf16;
     struct {
         void *p;
@@ -35,7 +37,8 @@ struct device {
     } work[N_WORK];
 };
 
-/* At least `bytes` of slot, 64-byte aligned, content undefined; valid until the slot is asked for again. RECTO_ENOMEM */
+/* At least `bytes` of slot, 64-byte aligned, content undefined; valid until the slot is asked
+ * for again. RECTO_ENOMEM */
 int cpu_work(struct device *d, enum work_slot slot, size_t bytes, void **out);
 
 /* 64-byte aligned memory for cpu_free; zeroed. NULL: none left. */
@@ -47,12 +50,12 @@ static inline int64_t round_up(int64_t n, int64_t step)
     return (n + step - 1) / step * step;
 }
 
-/* fn(ctx, from, to) over pieces of [0, rows) on all threads; width is the numbers touched in a row: little work stays on
- * the calling thread. */
+/* fn(ctx, from, to) over pieces of [0, rows) on all threads; width is the numbers touched in a
+ * row: little work stays on the calling thread. */
 typedef void rows_fn(void *ctx, int64_t from, int64_t to);
 void cpu_rows(struct device *d, rows_fn *fn, void *ctx, int64_t rows, int64_t width);
 
-/* ---- products: linear.c ----------------------------------------------------------------------------------------------- */
+/* ---- products: linear.c ---------------------------------------------------------------------- */
 enum product_out {
     PRODUCT_SET,         /* y  = x W^T + b           */
     PRODUCT_GELU,        /* y  = gelu(x W^T + b)     */
@@ -62,8 +65,10 @@ enum product_out {
 };
 
 struct product {
-    const void *x; /* [rows][x_stride] as cpu_takes_bf16(w) says; bf16 rows are padded to an even width with zero */
-    void *y;       /* [rows][y_stride] */
+    /* [rows][x_stride], bf16 or fp32 as cpu_takes_bf16(w) says; bf16 rows are padded to an even
+     * width with zero */
+    const void *x;
+    void *y; /* [rows][y_stride] */
     int64_t x_stride, y_stride, rows;
     const struct weight *w, *up;
     enum product_out out;
@@ -79,8 +84,8 @@ static inline bool cpu_takes_bf16(const struct device *d, const struct weight *w
     return d->has_bb && w->kind == WEIGHT_BF16;
 }
 
-/* Stride of bf16 rows in the workspace: whole cache lines, and never a multiple of 2 KiB, where the rows of a tile would
- * fall into few sets of the first-level cache. */
+/* Stride of bf16 rows in the workspace: whole cache lines, and never a multiple of 2 KiB, where
+ * the rows of a tile would fall into few sets of the first-level cache. */
 static inline int64_t bf16_stride(int64_t width)
 {
     int64_t s = round_up(width, 32);
@@ -89,11 +94,12 @@ static inline int64_t bf16_stride(int64_t width)
 }
 
 /* x as a product by w takes it: itself, or rounded into `slot`. */
-int cpu_input(struct device *d, enum work_slot slot, tensor x, const struct weight *w, const void **out, int64_t *stride);
+int cpu_input(struct device *d, enum work_slot slot, tensor x, const struct weight *w,
+              const void **out, int64_t *stride);
 
-/* ---- the slots of the record, by file ----------------------------------------------------------------------------------- */
-int cpu_pack(struct device *d, struct weight *w, const void *src, enum dtype dtype, int64_t n_out, int64_t n_in,
-             bool force_f32);
+/* ---- the slots of the record, by file -------------------------------------------------------- */
+int cpu_pack(struct device *d, struct weight *w, const void *src, enum dtype dtype, int64_t n_out,
+             int64_t n_in, bool force_f32);
 
 int cpu_rmsnorm(struct device *d, tensor y, tensor x, tensor w, float eps);
 int cpu_layernorm(struct device *d, tensor y, tensor x, tensor w, tensor b, float eps);
@@ -105,21 +111,24 @@ int cpu_copy(struct device *d, tensor y, tensor x);
 int cpu_embed(struct device *d, tensor x, tensor table, tensor id);
 
 int cpu_linear(struct device *d, tensor y, tensor x, const struct weight *w, enum linear_mode mode);
-int cpu_linear_swiglu(struct device *d, tensor y, tensor x, const struct weight *gate, const struct weight *up);
+int cpu_linear_swiglu(struct device *d, tensor y, tensor x, const struct weight *gate,
+                      const struct weight *up);
 int cpu_moe_add(struct device *d, tensor y, tensor h, const struct moe *m);
 
 int cpu_patches(struct device *d, tensor out, tensor pixels, int patch);
 int cpu_im2col(struct device *d, tensor out, tensor x, int stride);
 
-int cpu_attend_relpos(struct device *d, tensor out, tensor qkv, const float *qkv_bias, tensor rel_h, tensor rel_w,
-                      int grid, int window, int n_head);
-int cpu_attend_prefix(struct device *d, tensor out, tensor q, tensor k, tensor val, int len, int n_prefix, int n_head,
-                      int n_kv);
+int cpu_attend_relpos(struct device *d, tensor out, tensor qkv, const float *qkv_bias, tensor rel_h,
+                      tensor rel_w, int grid, int window, int n_head);
+int cpu_attend_prefix(struct device *d, tensor out, tensor q, tensor k, tensor val, int len,
+                      int n_prefix, int n_head, int n_kv);
 
 int cpu_kv_open(struct device *d, struct kv **out, const struct kv_shape *s);
 void cpu_kv_close(struct device *d, struct kv *kv);
 int64_t cpu_kv_bytes(struct device *d, const struct kv_shape *s);
-int cpu_kv_store(struct device *d, struct kv *kv, int layer, tensor k, tensor v, const struct batch *b);
-int cpu_attend(struct device *d, tensor out, tensor q, struct kv *kv, int layer, const struct batch *b);
+int cpu_kv_store(struct device *d, struct kv *kv, int layer, tensor k, tensor v,
+                 const struct batch *b);
+int cpu_attend(struct device *d, tensor out, tensor q, struct kv *kv, int layer,
+               const struct batch *b);
 
 #endif

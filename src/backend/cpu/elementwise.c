@@ -1,4 +1,5 @@
-/* Rows in, rows out: norms, gates, rotations, look-ups. Each is a loop over rows that cpu_rows spreads over threads. */
+/* Rows in, rows out: norms, gates, rotations, look-ups. Each is a loop over rows that cpu_rows
+ * spreads over threads. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"
@@ -18,7 +19,7 @@ struct row_job {
     float eps;
 };
 
-/* ---- norms and gates ---------------------------------------------------------------------------------------------------- */
+/* ---- norms and gates ------------------------------------------------------------------------- */
 static void rms_rows(void *ctx, int64_t from, int64_t to)
 {
     const struct row_job *j = ctx;
@@ -29,7 +30,8 @@ static void rms_rows(void *ctx, int64_t from, int64_t to)
 
 int cpu_rmsnorm(struct device *d, tensor y, tensor x, tensor w, float eps)
 {
-    struct row_job j = {&d->kern, .y = y.data, .x = x.data, .w = w.data, .width = x.n[1], .eps = eps};
+    struct row_job j = {&d->kern,    .y = y.data,     .x = x.data,
+                        .w = w.data, .width = x.n[1], .eps = eps};
 
     cpu_rows(d, rms_rows, &j, x.n[0], j.width);
     return 0;
@@ -45,7 +47,8 @@ static void layer_rows(void *ctx, int64_t from, int64_t to)
 
 int cpu_layernorm(struct device *d, tensor y, tensor x, tensor w, tensor b, float eps)
 {
-    struct row_job j = {&d->kern, .y = y.data, .x = x.data, .w = w.data, .b = b.data, .width = x.n[1], .eps = eps};
+    struct row_job j = {&d->kern,    .y = y.data,     .x = x.data, .w = w.data,
+                        .b = b.data, .width = x.n[1], .eps = eps};
 
     cpu_rows(d, layer_rows, &j, x.n[0], j.width);
     return 0;
@@ -55,7 +58,8 @@ static void swiglu_rows(void *ctx, int64_t from, int64_t to)
 {
     const struct row_job *j = ctx;
 
-    j->kern->swiglu(j->y + from * j->width, j->x + from * j->width, j->w + from * j->width, (to - from) * j->width);
+    j->kern->swiglu(j->y + from * j->width, j->x + from * j->width, j->w + from * j->width,
+                    (to - from) * j->width);
 }
 
 int cpu_swiglu(struct device *d, tensor y, tensor gate, tensor up)
@@ -66,7 +70,7 @@ int cpu_swiglu(struct device *d, tensor y, tensor gate, tensor up)
     return 0;
 }
 
-/* ---- additions, copies, look-ups ------------------------------------------------------------------------------------------ */
+/* ---- additions, copies, look-ups ------------------------------------------------------------- */
 static void cyclic_rows(void *ctx, int64_t from, int64_t to)
 {
     const struct row_job *j = ctx;
@@ -141,8 +145,8 @@ static void gather(void *ctx, int64_t from, int64_t to)
 
 int cpu_gather_rows(struct device *d, tensor y, tensor x, tensor row)
 {
-    struct row_job j = {
-        &d->kern, .y = y.data, .x = x.data, .index = row.data, .width = x.n[1], .n_table = x.n[0]};
+    struct row_job j = {&d->kern,          .y = y.data,     .x = x.data,
+                        .index = row.data, .width = x.n[1], .n_table = x.n[0]};
 
     cpu_rows(d, gather, &j, y.n[0], j.width);
     return 0;

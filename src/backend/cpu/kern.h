@@ -1,49 +1,55 @@
 /* The inner kernels of the CPU: one record, filled once when a device opens.
  *
- * kern_c.c fills every slot in portable C; each instruction set then overrides what it does better.  All matrix products
- * of the program, attention included, are the three `mul` slots over one layout of the right-hand matrix:
+ * kern_c.c fills every slot in portable C; each instruction set then overrides what it does better.
+ * All matrix products of the program, attention included, are the three `mul` slots over one layout
+ * of the right-hand matrix:
  *
  *   panel      16 output columns side by side
- *   fp32       [n / 16][k][16]        float
- *   bf16       [n / 16][k / 2][16][2] bf16: two steps of k next to each other, as VDPBF16PS reads them; k is padded to
- *              even and n to 16, both with zeros
+ *   fp32       [n / 16][k][16] float
+ *   bf16       [n / 16][k / 2][16][2] bf16: two steps of k next to each other, as VDPBF16PS reads
+ *              them; k is padded to even and n to 16, both with zeros
  *
- * Every output is summed over k in rising order (by pairs in mul_bb), whatever rows and n_panel are, so a row gives the
- * same bits alone or among others.
+ * Every output is summed over k in rising order (by pairs in mul_bb), whatever rows and n_panel
+ * are, so a row gives the same bits alone or among others.
  *
- * The row kernels are one source, kern_rows.h, compiled once for each instruction set; sums run over 16 lanes and then a
- * fixed tree.  They differ between sets only where FMA replaces a product and a sum. */
+ * The row kernels are one source, kern_rows.h, compiled once for each instruction set; sums run
+ * over 16 lanes and then a fixed tree.  They differ between sets only where FMA replaces a product
+ * and a sum. */
 #ifndef RECTO_BACKEND_CPU_KERN_H
 #define RECTO_BACKEND_CPU_KERN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PANEL 16      /* columns of a panel                              */
-#define MUL_PANELS 4  /* panels a mul takes at most                      */
-#define STEP_KEYS 64  /* keys of an attention step: MUL_PANELS panels    */
+#define PANEL      16 /* columns of a panel                           */
+#define MUL_PANELS 4  /* panels a mul takes at most                   */
+#define STEP_KEYS  64 /* keys of an attention step: MUL_PANELS panels */
 
 /* y[r][p * 16 + j] (+)= sum over k of x[r][k] * w[p][k][j] */
 struct mul {
     float *y;
     const void *x, *w;
-    int64_t y_stride, x_stride; /* elements between rows                               */
-    int64_t w_stride;           /* elements between panels                             */
-    int64_t k;                  /* even in mul_bb, any number >= 1 in the others       */
-    int rows, n_panel;          /* rows >= 1, 1 <= n_panel <= MUL_PANELS               */
-    bool add;                   /* start from y instead of 0                           */
+    int64_t y_stride, x_stride; /* elements between rows                         */
+    int64_t w_stride;           /* elements between panels                       */
+    int64_t k;                  /* even in mul_bb, any number >= 1 in the others */
+    int rows, n_panel;          /* rows >= 1, 1 <= n_panel <= MUL_PANELS         */
+    bool add;                   /* start from y instead of 0                     */
 };
 
-/* One step of the online softmax over n_panel * 16 keys for each row (Milakov and Gimelshein 2018, "Online normalizer
- * calculation for softmax"): s becomes weights, row maximum and sum are updated, o is rescaled to the new maximum. */
+/* One step of the online softmax over n_panel * 16 keys for each row (Milakov and Gimelshein 2018,
+ * "Online normalizer calculation for softmax"): scores become weights, maximum and sum are updated,
+ * the output so far is rescaled to the new maximum. */
 struct softmax {
-    float *s;         /* [rows][STEP_KEYS] scores, already scaled; -inf: masked, weight exactly 0; one finite at least */
-    void *p;          /* [rows][STEP_KEYS] weights out, bf16 or fp32; fp32 may be s                                    */
+    /* [rows][STEP_KEYS] scores, already scaled; -inf: masked, weight exactly 0; one is finite */
+    float *s;
+    /* [rows][STEP_KEYS] weights out, bf16 or fp32; fp32 may be s */
+    void *p;
     bool p_is_bf16;
-    float *max, *sum; /* [rows] running maximum (first -inf) and sum of weights (first 0)                              */
-    float *o;         /* [rows][o_width] running output                                                                */
-    int rows, n_panel, o_width;
-    /* Position bias, or NULL: panel i of this step adds bias_y[r][panel_y[i]] + bias_x[r][panel_x[i] + lane]          */
+    float *max, *sum;           /* [rows] running maximum (first -inf), sum of weights (first 0) */
+    float *o;                   /* [rows][o_width] running output                                */
+    int rows, n_panel, o_width; /* o_width is a multiple of 16                                   */
+    /* Position bias, or NULL: panel i of the step adds, lane by lane,
+     * bias_y[r][panel_y[i]] + bias_x[r][panel_x[i] + lane] */
     const float *bias_y, *bias_x;
     int bias_y_stride, bias_x_stride; /* elements between rows */
     int panel_y[MUL_PANELS], panel_x[MUL_PANELS];
@@ -52,18 +58,26 @@ struct softmax {
 struct cpu_kern {
     const char *name;
 
-    void (*mul_ff)(const struct mul *m); /* x fp32, w fp32                                                     */
-    void (*mul_fb)(const struct mul *m); /* x fp32, w bf16, exact products                                     */
-    void (*mul_bb)(const struct mul *m); /* x bf16, w bf16; where has_bb is false it is exact and slow         */
-    bool has_bb;                         /* mul_bb is faster than mul_fb: products may be taken in bf16        */
+    /* x fp32 and w fp32; x fp32 and w bf16, exact products; x bf16 and w bf16, which is exact and
+     * slow where has_bb is false */
+    void (*mul_ff)(const struct mul *m);
+    void (*mul_fb)(const struct mul *m);
+    void (*mul_bb)(const struct mul *m);
+    bool has_bb; /* mul_bb is faster than mul_fb: products may be taken in bf16 */
 
-    void (*round_bf16)(uint16_t *y, const float *x, int64_t n);          /* nearest, ties to even             */
+    /* To nearest, ties to even; a NaN stays one; subnormals may become 0. */
+    void (*round_bf16)(uint16_t *y, const float *x, int64_t n);
+    /* One row: x / sqrt(mean x^2 + eps) * w, and (x - mean) / sqrt(variance + eps) * w + b */
     void (*rmsnorm)(float *y, const float *x, const float *w, int64_t n, float eps);
-    void (*layernorm)(float *y, const float *x, const float *w, const float *b, int64_t n, float eps);
-    void (*gelu)(float *y, const float *x, int64_t n);                   /* x * Phi(x); y may be x            */
-    void (*swiglu)(float *y, const float *gate, const float *up, int64_t n); /* y may be gate or up           */
+    void (*layernorm)(float *y, const float *x, const float *w, const float *b, int64_t n,
+                      float eps);
+    /* x * Phi(x) in the exact form; y may be x */
+    void (*gelu)(float *y, const float *x, int64_t n);
+    /* gate / (1 + e^-gate) * up; y may be gate or up */
+    void (*swiglu)(float *y, const float *gate, const float *up, int64_t n);
     void (*softmax)(const struct softmax *a);
-    void (*exp)(float *y, const float *x, int64_t n);                    /* 0 below -87.3, at most 2^127      */
+    /* e^x; 0 below -87.3, at most 2^127 */
+    void (*exp)(float *y, const float *x, int64_t n);
 };
 
 /* Sets in rising order; each includes the ones before it. */

@@ -1,6 +1,7 @@
 /* Inner kernels in portable C: complete on any machine, and what the others are tested against.
  *
- * A tile is 4 rows by 1 panel: the inner loop over 16 columns is what a compiler turns into vectors of its own width. */
+ * A tile is 4 rows by 1 panel: the inner loop over 16 columns is what a compiler turns into
+ * vectors of its own width. */
 #include "backend/cpu/kern_rows.h"
 
 #include "base/mem.h"
@@ -27,7 +28,8 @@ ROW_INLINE void c_w(float *w, const struct mul *m, enum c_kind kind, int64_t pan
     if (kind == C_FF) {
         memcpy(w, (const float *)m->w + panel * m->w_stride + k * PANEL, PANEL * sizeof *w);
     } else {
-        const uint16_t *b = (const uint16_t *)m->w + panel * m->w_stride + k / 2 * 2 * PANEL + k % 2;
+        const uint16_t *b = (const uint16_t *)m->w + panel * m->w_stride + k / 2 * 2 * PANEL +
+                            k % 2;
 
         for (int j = 0; j < PANEL; j++)
             w[j] = bf16_to_f32(b[2 * j]);

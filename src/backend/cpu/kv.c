@@ -1,7 +1,8 @@
 /* The paged cache and causal attention over it.
  *
- * The slab is [layer][block][head][keys, values], each head's part as attend.h lays it out, so a decode step reads exactly
- * the keys and values it needs, in order.  Which block belongs to whom is the caller's business (engine/kv_pool). */
+ * The slab is [layer][block][head][keys, values], each head's part as attend.h lays it out, so a
+ * decode step reads exactly the keys and values it needs, in order.  Which block belongs to whom
+ * is the caller's business (engine/kv_pool). */
 #include "backend/cpu/attend.h"
 
 #include "base/err.h"
@@ -21,13 +22,16 @@ struct kv {
 static int kv_sizes(struct device *d, const struct kv_shape *s, struct kv *kv, size_t *total)
 {
     TRY(head_dim_check(s->head_dim));
-    if (s->n_layer < 1 || s->n_head < 1 || s->n_block < 1 || s->block_tok < PANEL || s->block_tok % PANEL)
-        return err(RECTO_ESHAPE, "cache: a block has %d tokens; it must be a multiple of %d", s->block_tok, PANEL);
+    if (s->n_layer < 1 || s->n_head < 1 || s->n_block < 1 || s->block_tok < PANEL ||
+        s->block_tok % PANEL)
+        return err(RECTO_ESHAPE, "cache: a block has %d tokens; it must be a multiple of %d",
+                   s->block_tok, PANEL);
     kv->shape = *s;
     kv->part = (size_t)s->block_tok * (size_t)s->head_dim * key_size(d);
-    if (mem_mul(2 * kv->part, (size_t)s->n_head, &kv->block) || mem_mul(kv->block, (size_t)s->n_block, total) ||
-        mem_mul(*total, (size_t)s->n_layer, total))
-        return err(RECTO_ENOMEM, "cache: %d blocks of %d tokens are too many", s->n_block, s->block_tok);
+    if (mem_mul(2 * kv->part, (size_t)s->n_head, &kv->block) ||
+        mem_mul(kv->block, (size_t)s->n_block, total) || mem_mul(*total, (size_t)s->n_layer, total))
+        return err(RECTO_ENOMEM, "cache: %d blocks of %d tokens are too many", s->n_block,
+                   s->block_tok);
     return 0;
 }
 
@@ -50,7 +54,8 @@ int cpu_kv_open(struct device *d, struct kv **out, const struct kv_shape *s)
     TRY_OUT(kv_sizes(d, s, kv, &total));
     kv->slab = cpu_alloc(total);
     if (!kv->slab)
-        TRY_OUT(err(RECTO_ENOMEM, "cache: no memory for %zu MiB; lower the number of cached tokens", total >> 20));
+        TRY_OUT(err(RECTO_ENOMEM, "cache: no memory for %zu MiB; lower the number of cached tokens",
+                    total >> 20));
     *out = kv;
     return 0;
 out:
@@ -68,10 +73,11 @@ void cpu_kv_close(struct device *d, struct kv *kv)
 
 static char *head_at(const struct kv *kv, int layer, int64_t block, int head)
 {
-    return kv->slab + ((size_t)layer * (size_t)kv->shape.n_block + (size_t)block) * kv->block + (size_t)head * 2 * kv->part;
+    return kv->slab + ((size_t)layer * (size_t)kv->shape.n_block + (size_t)block) * kv->block +
+           (size_t)head * 2 * kv->part;
 }
 
-/* ---- store ------------------------------------------------------------------------------------------------------------------ */
+/* ---- store ----------------------------------------------------------------------------------- */
 struct store_job {
     const struct device *d;
     const struct kv *kv;
@@ -80,8 +86,8 @@ struct store_job {
     int layer;
 };
 
-/* One head, rows in order.  The first token of a block clears its values: what the block's last owner left there would
- * be multiplied by weight 0, which a NaN survives. */
+/* One head, rows in order.  The first token of a block clears its values: what the block's last
+ * owner left there would be multiplied by weight 0, which a NaN survives. */
 static void store_head(void *ctx, int64_t head, int worker)
 {
     const struct store_job *j = ctx;
@@ -95,12 +101,13 @@ static void store_head(void *ctx, int64_t head, int worker)
         assert(j->b->slot[r] >= 0 && block < s->n_block);
         if (off == 0)
             memset(at + j->kv->part, 0, j->kv->part);
-        keys_pack1(j->d, at, at + j->kv->part, s->block_tok, off, s->head_dim, j->k + r * width + head * s->head_dim,
-                   j->v + r * width + head * s->head_dim);
+        keys_pack1(j->d, at, at + j->kv->part, s->block_tok, off, s->head_dim,
+                   j->k + r * width + head * s->head_dim, j->v + r * width + head * s->head_dim);
     }
 }
 
-int cpu_kv_store(struct device *d, struct kv *kv, int layer, tensor k, tensor v, const struct batch *b)
+int cpu_kv_store(struct device *d, struct kv *kv, int layer, tensor k, tensor v,
+                 const struct batch *b)
 {
     struct store_job j = {d, kv, k.data, v.data, b, layer};
 
@@ -112,7 +119,7 @@ int cpu_kv_store(struct device *d, struct kv *kv, int layer, tensor k, tensor v,
     return 0;
 }
 
-/* ---- attend ----------------------------------------------------------------------------------------------------------------- */
+/* ---- attend ---------------------------------------------------------------------------------- */
 struct tile_place {
     int seq, row, n; /* rows [row, row + n) of the step, all of one sequence */
 };
@@ -135,8 +142,10 @@ static void attend_item(void *ctx, int64_t i, int worker)
     const struct kv_shape *s = &j->kv->shape;
     const struct tile_place *p = &j->place[i % j->n_place];
     int head = (int)(i / j->n_place);
-    int64_t width = (int64_t)s->n_head * s->head_dim, at = (int64_t)p->row * width + (int64_t)head * s->head_dim;
-    struct arena memory = {.base = j->memory + (size_t)worker * j->per_worker, .cap = j->per_worker};
+    int64_t width = (int64_t)s->n_head * s->head_dim,
+            at = (int64_t)p->row * width + (int64_t)head * s->head_dim;
+    struct arena memory = {.base = j->memory + (size_t)worker * j->per_worker,
+                           .cap = j->per_worker};
     char *base = head_at(j->kv, j->layer, 0, head);
     struct head_keys keys = {.k = base,
                              .v = base + j->kv->part,
@@ -168,7 +177,8 @@ static int place_tiles(const struct batch *b, struct tile_place *place)
     return n;
 }
 
-int cpu_attend(struct device *d, tensor out, tensor q, struct kv *kv, int layer, const struct batch *b)
+int cpu_attend(struct device *d, tensor out, tensor q, struct kv *kv, int layer,
+               const struct batch *b)
 {
     struct attend_job j = {.d = d, .kv = kv, .b = b, .out = out.data, .q = q.data, .layer = layer};
     struct arena count = {0};

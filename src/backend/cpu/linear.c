@@ -1,9 +1,10 @@
 /* Matrix products: y = x W^T over packed panels.
  *
- * The work is cut into items of 4 panels by at most BLOCK_ROWS rows.  Four panels of a model's matrices fit in the second
- * level cache and are read once an item; chunks of CHUNK_ROWS rows pass over them, and their sums stay in the first level
- * until bias, activation and addition are done.  A decode step is the same with one row: then each weight is read once,
- * and the speed is that of the memory. */
+ * The work is cut into items of 4 panels by at most BLOCK_ROWS rows.  Four panels of a model's
+ * matrices fit in the second level cache and are read once an item; chunks of CHUNK_ROWS rows
+ * pass over them, and their sums stay in the first level until bias, activation and addition are
+ * done.  A decode step is the same with one row: then each weight is read once, and the speed is
+ * that of the memory. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"
@@ -15,7 +16,7 @@
 #define CHUNK_ROWS  24
 #define GROUP_WIDTH (MUL_PANELS * PANEL)
 
-/* ---- input ---------------------------------------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 struct round_job {
     const struct cpu_kern *kern;
     const float *x;
@@ -34,7 +35,8 @@ static void round_rows(void *ctx, int64_t from, int64_t to)
     }
 }
 
-int cpu_input(struct device *d, enum work_slot slot, tensor x, const struct weight *w, const void **out, int64_t *stride)
+int cpu_input(struct device *d, enum work_slot slot, tensor x, const struct weight *w,
+              const void **out, int64_t *stride)
 {
     struct round_job j = {&d->kern, x.data, NULL, x.n[1], bf16_stride(x.n[1])};
     void *p;
@@ -51,10 +53,11 @@ int cpu_input(struct device *d, enum work_slot slot, tensor x, const struct weig
     return 0;
 }
 
-/* ---- one item --------------------------------------------------------------------------------------------------------------- */
-/* Sums of `rows` rows from row on, with the panels of w from panel on, into s [rows][GROUP_WIDTH]. */
-static void sums(const struct device *d, const struct product *p, const struct weight *w, float *s, int64_t row, int rows,
-                 int64_t panel, int n_panel)
+/* ---- one item -------------------------------------------------------------------------------- */
+/* Sums of `rows` rows from row on, with the panels of w from panel on, into s
+ * [rows][GROUP_WIDTH]. */
+static void sums(const struct device *d, const struct product *p, const struct weight *w, float *s,
+                 int64_t row, int rows, int64_t panel, int n_panel)
 {
     bool is_bf16 = cpu_takes_bf16(d, w);
     int64_t k = w->kind == WEIGHT_BF16 ? round_up(w->n_in, 2) : w->n_in;
@@ -84,7 +87,8 @@ static void add_bias(float *s, const float *bias, int rows, int64_t width)
             s[r * GROUP_WIDTH + j] += bias[j];
 }
 
-static void store(const struct product *p, const float *s, int64_t row, int rows, int64_t col, int64_t width)
+static void store(const struct product *p, const float *s, int64_t row, int rows, int64_t col,
+                  int64_t width)
 {
     for (int r = 0; r < rows; r++) {
         float *y = (float *)p->y + (row + r) * p->y_stride + col;
@@ -97,16 +101,19 @@ static void store(const struct product *p, const float *s, int64_t row, int rows
     }
 }
 
-static void store_bf16(const struct device *d, const struct product *p, const float *s, int64_t row, int rows, int64_t col,
-                       int n_panel)
+static void store_bf16(const struct device *d, const struct product *p, const float *s, int64_t row,
+                       int rows, int64_t col, int n_panel)
 {
     for (int r = 0; r < rows; r++)
-        d->kern.round_bf16((uint16_t *)p->y + (row + r) * p->y_stride + col, s + r * GROUP_WIDTH, n_panel * PANEL);
+        d->kern.round_bf16((uint16_t *)p->y + (row + r) * p->y_stride + col, s + r * GROUP_WIDTH,
+                           n_panel * PANEL);
 }
 
-static void chunk(const struct device *d, const struct product *p, int64_t row, int rows, int64_t panel)
+static void chunk(const struct device *d, const struct product *p, int64_t row, int rows,
+                  int64_t panel)
 {
-    float s[CHUNK_ROWS * GROUP_WIDTH] __attribute__((aligned(64))), u[CHUNK_ROWS * GROUP_WIDTH] __attribute__((aligned(64)));
+    float s[CHUNK_ROWS * GROUP_WIDTH] __attribute__((aligned(64))),
+        u[CHUNK_ROWS * GROUP_WIDTH] __attribute__((aligned(64)));
     int64_t col = panel * PANEL, width = MIN(GROUP_WIDTH, p->w->n_out - col);
     int n_panel = (int)div_up(width, PANEL), filled = (rows - 1) * GROUP_WIDTH + n_panel * PANEL;
 
@@ -129,7 +136,7 @@ static void chunk(const struct device *d, const struct product *p, int64_t row, 
         store(p, s, row, rows, col, width);
 }
 
-/* ---- many products ----------------------------------------------------------------------------------------------------------- */
+/* ---- many products --------------------------------------------------------------------------- */
 struct products {
     const struct device *d;
     const struct product *p;
@@ -178,24 +185,31 @@ void cpu_products(struct device *d, struct product *p, int n)
     pool_run(d->pool, products_item, &all, items);
 }
 
-/* ---- slots -------------------------------------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 int cpu_linear(struct device *d, tensor y, tensor x, const struct weight *w, enum linear_mode mode)
 {
     static const enum product_out out[] = {PRODUCT_SET, PRODUCT_GELU, PRODUCT_ADD};
-    struct product p = {.y = y.data, .y_stride = w->n_out, .rows = x.n[0], .w = w, .out = out[mode]};
+    struct product p = {
+        .y = y.data, .y_stride = w->n_out, .rows = x.n[0], .w = w, .out = out[mode]};
 
     TRY(cpu_input(d, WORK_INPUT, x, w, &p.x, &p.x_stride));
     cpu_products(d, &p, 1);
     return 0;
 }
 
-int cpu_linear_swiglu(struct device *d, tensor y, tensor x, const struct weight *gate, const struct weight *up)
+int cpu_linear_swiglu(struct device *d, tensor y, tensor x, const struct weight *gate,
+                      const struct weight *up)
 {
-    struct product p = {
-        .y = y.data, .y_stride = gate->n_out, .rows = x.n[0], .w = gate, .up = up, .out = PRODUCT_SWIGLU};
+    struct product p = {.y = y.data,
+                        .y_stride = gate->n_out,
+                        .rows = x.n[0],
+                        .w = gate,
+                        .up = up,
+                        .out = PRODUCT_SWIGLU};
 
     if (gate->kind != up->kind)
-        return err(RECTO_EMODEL, "the gate and up matrices of a layer must have one dtype; convert the model");
+        return err(RECTO_EMODEL,
+                   "the gate and up matrices of a layer must have one dtype; convert the model");
     TRY(cpu_input(d, WORK_INPUT, x, gate, &p.x, &p.x_stride));
     cpu_products(d, &p, 1);
     return 0;

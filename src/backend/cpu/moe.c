@@ -1,8 +1,9 @@
 /* Mixture of experts: router, the experts that rows picked, the shared expert, and their sum.
  *
- * Rows are sorted by expert, so that each expert in use is one product over its rows: all gate and up matrices, shared
- * ones too, are one round of the pool, all down matrices another.  With one row the round reads each picked expert once.
- * Source: DeepseekV2MoE.forward and MoEGate.forward, deepseek-ai/DeepSeek-OCR-2, modeling_deepseekv2.py. */
+ * Rows are sorted by expert, so that each expert in use is one product over its rows: all gate
+ * and up matrices, shared ones too, are one round of the pool, all down matrices another.  With
+ * one row the round reads each picked expert once. Source: DeepseekV2MoE.forward and
+ * MoEGate.forward, deepseek-ai/DeepSeek-OCR-2, modeling_deepseekv2.py. */
 #include "backend/cpu/cpu.h"
 
 #include "base/arena.h"
@@ -32,14 +33,15 @@ struct moe_run {
     float *result, *shared; /* [rows * n_pick][width], [rows][width] */
 };
 
-/* ---- router ------------------------------------------------------------------------------------------------------------------ */
+/* ---- router ---------------------------------------------------------------------------------- */
 static void round_in_place(float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         x[i] = bf16_to_f32(f32_to_bf16(x[i]));
 }
 
-/* Copies of the router's input and weights with bf16 values: fp32 sums of exact products, as a bf16 matrix product has. */
+/* Copies of the router's input and weights with bf16 values: fp32 sums of exact products, as a
+ * bf16 matrix product has. */
 static int router_rounded(struct moe_run *r, struct product *p, struct weight *w)
 {
     size_t n_x = (size_t)(r->rows * r->width), n_w = (size_t)w->bytes / sizeof(float);
@@ -91,7 +93,8 @@ static void softmax_row(const struct moe_run *r, float *p)
         p[e] /= sum;
 }
 
-/* The largest not yet taken; the lowest id among equals.  Taken ones are marked by -1, below every probability. */
+/* The largest not yet taken; the lowest id among equals.  Taken ones are marked by -1, below
+ * every probability. */
 static int best(const float *p, int n)
 {
     int at = 0;
@@ -166,7 +169,7 @@ static int route(struct moe_run *r)
     return 0;
 }
 
-/* ---- experts ------------------------------------------------------------------------------------------------------------------ */
+/* ---- experts --------------------------------------------------------------------------------- */
 static void gather_places(void *ctx, int64_t from, int64_t to)
 {
     const struct moe_run *r = ctx;
@@ -192,25 +195,28 @@ static int gather(struct moe_run *r)
     return 0;
 }
 
-/* One product for each expert in use, and the shared one first: it is the longest.  x and y are the gathered rows'; shared_x
- * and shared_y all rows'.  Returns their number. */
-static int list_products(const struct moe_run *r, struct product *p, struct product like, const void *shared_x, void *shared_y,
-                         bool is_down)
+/* One product for each expert in use, and the shared one first: it is the longest.  x and y are
+ * the gathered rows'; shared_x and shared_y all rows'.  Returns their number. */
+static int list_products(const struct moe_run *r, struct product *p, struct product like,
+                         const void *shared_x, void *shared_y, bool is_down)
 {
     const struct moe *m = r->m;
-    size_t x_step = (size_t)like.x_stride * (cpu_takes_bf16(r->d, is_down ? m->down : m->gate) ? 2 : 4);
+    size_t x_step = (size_t)like.x_stride *
+                    (cpu_takes_bf16(r->d, is_down ? m->down : m->gate) ? 2 : 4);
     size_t y_step = (size_t)like.y_stride * (like.out == PRODUCT_SWIGLU_BF16 ? 2 : 4);
     int n = 0;
 
     for (int e = -1; e < m->n_expert; e++) {
         bool is_shared = e < 0;
-        int64_t from = is_shared ? 0 : r->from[e], rows = is_shared ? r->rows : r->from[e + 1] - from;
+        int64_t from = is_shared ? 0 : r->from[e],
+                rows = is_shared ? r->rows : r->from[e + 1] - from;
 
         if (rows == 0)
             continue;
         p[n] = like;
         p[n].rows = rows;
-        p[n].w = is_down ? (is_shared ? &m->shared_down : &m->down[e]) : (is_shared ? &m->shared_gate : &m->gate[e]);
+        p[n].w = is_down ? (is_shared ? &m->shared_down : &m->down[e])
+                         : (is_shared ? &m->shared_gate : &m->gate[e]);
         p[n].up = is_down ? NULL : (is_shared ? &m->shared_up : &m->up[e]);
         p[n].x = is_shared ? shared_x : (const char *)like.x + (size_t)from * x_step;
         p[n].y = is_shared ? shared_y : (char *)like.y + (size_t)from * y_step;
@@ -223,7 +229,8 @@ static int run_experts(struct moe_run *r)
 {
     const struct moe *m = r->m;
     bool is_bf16 = cpu_takes_bf16(r->d, &m->down[0]);
-    int64_t n = r->rows * m->n_pick, wide = bf16_stride(m->gate[0].n_out), shared_wide = bf16_stride(m->shared_gate.n_out);
+    int64_t n = r->rows * m->n_pick, wide = bf16_stride(m->gate[0].n_out),
+            shared_wide = bf16_stride(m->shared_gate.n_out);
     size_t size = is_bf16 ? 2 : 4;
     void *list, *middle, *result;
     char *shared_middle;
@@ -243,7 +250,8 @@ static int run_experts(struct moe_run *r)
     ((struct product *)list)[0].y_stride = shared_wide;
     cpu_products(r->d, list, n_product);
 
-    like = (struct product){.x = middle, .y = result, .x_stride = wide, .y_stride = r->width, .out = PRODUCT_SET};
+    like = (struct product){
+        .x = middle, .y = result, .x_stride = wide, .y_stride = r->width, .out = PRODUCT_SET};
     n_product = list_products(r, list, like, shared_middle, r->shared, true);
     ((struct product *)list)[0].x_stride = shared_wide;
     cpu_products(r->d, list, n_product);
@@ -277,12 +285,12 @@ static void combine_rows(void *ctx, int64_t from, int64_t to)
 
 static int moe_check(const struct moe *m)
 {
-    bool is_mixed = m->shared_gate.kind != m->gate[0].kind || m->shared_up.kind != m->gate[0].kind ||
-                    m->shared_down.kind != m->down[0].kind;
+    bool is_mixed = m->shared_gate.kind != m->gate[0].kind ||
+                    m->shared_up.kind != m->gate[0].kind || m->shared_down.kind != m->down[0].kind;
 
     for (int e = 0; e < m->n_expert; e++)
-        is_mixed = is_mixed || m->gate[e].kind != m->gate[0].kind || m->up[e].kind != m->gate[0].kind ||
-                   m->down[e].kind != m->down[0].kind;
+        is_mixed = is_mixed || m->gate[e].kind != m->gate[0].kind ||
+                   m->up[e].kind != m->gate[0].kind || m->down[e].kind != m->down[0].kind;
     if (is_mixed)
         return err(RECTO_EMODEL, "the experts of a layer must have one dtype; convert the model");
     if (m->n_pick < 1 || m->n_pick > m->n_expert)

@@ -1,6 +1,7 @@
 /* Weights into panels (kern.h), once when the model opens: 16 rows of W^T side by side.
  *
- * Each panel is written from its own 16 rows, so threads share the panels and no second copy of the matrix exists. */
+ * Each panel is written from its own 16 rows, so threads share the panels and no second copy of
+ * the matrix exists. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"
@@ -35,12 +36,15 @@ static void pack_panel_f32(const struct pack_job *j, int64_t panel)
 
     for (int64_t c = 0; c < PANEL; c++)
         for (int64_t k = 0; k < n_in; k++)
-            dst[k * PANEL + c] =
-                row + c < j->w->n_out ? load_f32(j->src + (size_t)((row + c) * n_in + k) * size, j->dtype) : 0.0f;
+            dst[k * PANEL + c] = row + c < j->w->n_out
+                                     ? load_f32(j->src + (size_t)((row + c) * n_in + k) * size,
+                                                j->dtype)
+                                     : 0.0f;
 }
 
 /* 16 pairs of k at a time: one cache line is read from each row and 16 whole lines are written. */
-static void pack_pairs(uint16_t *dst, const char *src, int64_t n_in, int rows, int64_t k0, int64_t n_k)
+static void pack_pairs(uint16_t *dst, const char *src, int64_t n_in, int rows, int64_t k0,
+                       int64_t n_k)
 {
     for (int c = 0; c < rows; c++) {
         uint16_t line[32] = {0};
@@ -74,21 +78,24 @@ static void pack_item(void *ctx, int64_t panel, int worker)
         pack_panel_bf16(j, panel);
 }
 
-int cpu_pack(struct device *d, struct weight *w, const void *src, enum dtype dtype, int64_t n_out, int64_t n_in,
-             bool force_f32)
+int cpu_pack(struct device *d, struct weight *w, const void *src, enum dtype dtype, int64_t n_out,
+             int64_t n_in, bool force_f32)
 {
     struct pack_job j = {src, dtype, w};
     size_t n;
 
     if (dtype != DT_F32 && dtype != DT_BF16 && dtype != DT_F16)
-        return err(RECTO_EMODEL, "a weight is neither F32, BF16 nor F16: convert the model to one of these");
+        return err(RECTO_EMODEL,
+                   "a weight is neither F32, BF16 nor F16: convert the model to one of these");
     if (n_out < 1 || n_in < 1 || n_out > INT32_MAX || n_in > INT32_MAX)
-        return err(RECTO_ESHAPE, "a weight of %lld x %lld cannot be packed", (long long)n_out, (long long)n_in);
+        return err(RECTO_ESHAPE, "a weight of %lld x %lld cannot be packed", (long long)n_out,
+                   (long long)n_in);
     w->kind = dtype == DT_BF16 && !force_f32 ? WEIGHT_BF16 : WEIGHT_F32;
     w->n_out = n_out;
     w->n_in = n_in;
     if (mem_mul((size_t)round_up(n_out, PANEL), (size_t)round_up(n_in, 2) * 4, &n))
-        return err(RECTO_ENOMEM, "a weight of %lld x %lld is too large", (long long)n_out, (long long)n_in);
+        return err(RECTO_ENOMEM, "a weight of %lld x %lld is too large", (long long)n_out,
+                   (long long)n_in);
     n = (size_t)round_up(n_out, PANEL) *
         (w->kind == WEIGHT_F32 ? (size_t)n_in * 4 : (size_t)round_up(n_in, 2) * 2);
     w->bytes = (int64_t)n;

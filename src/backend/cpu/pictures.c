@@ -1,4 +1,5 @@
-/* Pixels and feature maps as rows that a matrix product can take: a convolution is its patches times its weights. */
+/* Pixels and feature maps as rows that a matrix product can take: a convolution is its patches
+ * times its weights. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"
@@ -35,13 +36,16 @@ static void patch_rows(void *ctx, int64_t from, int64_t to)
     }
 }
 
-/* (u / 255 - 0.5) / 0.5 in the order of operations of the reference: ToTensor, then Normalize(0.5, 0.5). */
+/* (u / 255 - 0.5) / 0.5 in the order of operations of the reference: ToTensor, then
+ * Normalize(0.5, 0.5). */
 int cpu_patches(struct device *d, tensor out, tensor pixels, int patch)
 {
-    struct patch_job j = {.out = out.data, .pixels = pixels.data, .side = pixels.n[1], .patch = patch};
+    struct patch_job j = {
+        .out = out.data, .pixels = pixels.data, .side = pixels.n[1], .patch = patch};
 
     if (patch < 1 || pixels.n[1] % patch || pixels.n[1] != pixels.n[2] || pixels.n[3] != 3)
-        return err(RECTO_ESHAPE, "patches: a view is not a square of whole patches of %d pixels", patch);
+        return err(RECTO_ESHAPE, "patches: a view is not a square of whole patches of %d pixels",
+                   patch);
     for (int u = 0; u < 256; u++)
         j.value[u] = ((float)u / 255.0f - 0.5f) / 0.5f;
     cpu_rows(d, patch_rows, &j, out.n[0], out.n[1]);
@@ -55,8 +59,10 @@ struct im2col_job {
     int stride;
 };
 
-/* The 3 pixels around (y, x0 + 1): memory order is already (kx, c), so inside the picture it is one copy. */
-static void im2col_line(const struct im2col_job *j, float *out, const float *view, int64_t y, int64_t x0)
+/* The 3 pixels around (y, x0 + 1): memory order is already (kx, c), so inside the picture it is
+ * one copy. */
+static void im2col_line(const struct im2col_job *j, float *out, const float *view, int64_t y,
+                        int64_t x0)
 {
     size_t pixel = (size_t)j->c * sizeof *out;
 
@@ -82,7 +88,8 @@ static void im2col_rows(void *ctx, int64_t from, int64_t to)
 
 int cpu_im2col(struct device *d, tensor out, tensor x, int stride)
 {
-    struct im2col_job j = {.out = out.data, .x = x.data, .h = x.n[1], .w = x.n[2], .c = x.n[3], .stride = stride};
+    struct im2col_job j = {
+        .out = out.data, .x = x.data, .h = x.n[1], .w = x.n[2], .c = x.n[3], .stride = stride};
 
     j.h_out = (j.h - 1) / stride + 1;
     j.w_out = (j.w - 1) / stride + 1;

@@ -1,11 +1,10 @@
-/* AVX2 and FMA: a panel is two registers of 8 lanes; a tile is at most 6 rows by 1 panel, 12 accumulators of 16. */
+/* AVX2 and FMA: a panel is two registers of 8 lanes; a tile is at most 6 rows by 1 panel, 12
+ * accumulators of 16. */
 #include "backend/cpu/kern_rows.h"
 
 #include "backend/cpu/x86/tile.h"
 
 #include <immintrin.h>
-
-#define AHEAD_BYTES 1024
 
 TILE_INLINE void load_acc(__m256 acc[6][2], const struct mul *m, const float *y, int rows)
 {
@@ -26,7 +25,8 @@ TILE_INLINE void store_acc(__m256 acc[6][2], const struct mul *m, float *y, int 
 }
 
 /* acc[r] += x[r] * w for one k */
-TILE_INLINE void step(__m256 acc[6][2], const float *x, int64_t x_stride, __m256 w0, __m256 w1, int rows)
+TILE_INLINE void step(__m256 acc[6][2], const float *x, int64_t x_stride, __m256 w0, __m256 w1,
+                      int rows)
 {
     UNROLL for (int r = 0; r < rows; r++)
     {
@@ -46,8 +46,6 @@ TILE_INLINE void tile_ff(const struct mul *m, int row, int panel, int rows, int 
 
     load_acc(acc, m, y, rows);
     for (int64_t k = 0; k < m->k; k++, x++, w += PANEL) {
-        if (rows <= 2)
-            _mm_prefetch((const char *)w + AHEAD_BYTES, _MM_HINT_T0);
         step(acc, x, m->x_stride, _mm256_loadu_ps(w), _mm256_loadu_ps(w + 8), rows);
     }
     store_acc(acc, m, y, rows);
@@ -74,8 +72,6 @@ TILE_INLINE void tile_fb(const struct mul *m, int row, int panel, int rows, int 
 
     load_acc(acc, m, y, rows);
     for (int64_t k = 0; k < m->k; k += 2, x += 2, w += 2 * PANEL) {
-        if (rows <= 2)
-            _mm_prefetch((const char *)w + AHEAD_BYTES, _MM_HINT_T0);
         step(acc, x, m->x_stride, first_of_pairs(w), first_of_pairs(w + PANEL), rows);
         if (k + 1 == m->k)
             break;

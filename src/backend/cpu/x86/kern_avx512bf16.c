@@ -1,13 +1,11 @@
 /* AVX512-BF16: VDPBF16PS adds two bf16 products to each of 16 fp32 sums, 64 FLOP an instruction.
- * It rounds each of its two steps to nearest even and takes subnormals as zero (Intel SDM volume 2C, VDPBF16PS). */
-#include "backend/cpu/kern.h"
+ * It rounds each of its two steps to nearest even and takes subnormals as zero (Intel SDM volume
+ * 2C, VDPBF16PS). */
+#include "backend/cpu/kern_rows.h"
 
 #include "backend/cpu/x86/tile.h"
 
 #include <immintrin.h>
-#include <string.h>
-
-#define AHEAD_BYTES 1024
 
 TILE_INLINE __m512bh load_pairs(const uint16_t *w)
 {
@@ -34,15 +32,14 @@ TILE_INLINE void tile_bb(const struct mul *m, int row, int panel, int rows, int 
     {
         UNROLL for (int p = 0; p < panels; p++)
         {
-            acc[r][p] = m->add ? _mm512_loadu_ps(y + r * m->y_stride + p * PANEL) : _mm512_setzero_ps();
+            acc[r][p] = m->add ? _mm512_loadu_ps(y + r * m->y_stride + p * PANEL)
+                               : _mm512_setzero_ps();
         }
     }
     for (int64_t k = 0; k < m->k; k += 2, x += 2, w += 2 * PANEL) {
         UNROLL for (int p = 0; p < panels; p++)
         {
             b[p] = load_pairs(w + p * m->w_stride);
-            if (rows <= 2)
-                _mm_prefetch((const char *)(w + p * m->w_stride) + AHEAD_BYTES, _MM_HINT_T0);
         }
         UNROLL for (int r = 0; r < rows; r++)
         {
@@ -70,4 +67,5 @@ void cpu_kern_avx512bf16(struct cpu_kern *k)
     k->name = "avx512bf16";
     k->mul_bb = avx512bf16_mul_bb;
     k->has_bb = true;
+    rows_fill(k); /* compiled here, they round in one instruction */
 }

@@ -1,5 +1,6 @@
-/* Which of our kernel sets an x86-64 machine can run. __builtin_cpu_supports also asks the operating system whether it
- * saves the wide registers; only AVX512-BF16 is not in gcc 12's list under a name clang 14 knows too. */
+/* Which of our kernel sets an x86-64 machine can run. __builtin_cpu_supports also asks the
+ * operating system whether it saves the wide registers; only AVX512-BF16 is not in gcc 12's list
+ * under a name clang 14 knows too. */
 #include "backend/cpu/kern.h"
 
 #include <cpuid.h>

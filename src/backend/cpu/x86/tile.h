@@ -1,5 +1,6 @@
-/* Cuts a product into tiles of TILE_ROWS x TILE_PANELS or less and calls the variant compiled for each size, so that all
- * accumulators stay in registers.  A kernel file defines the two sizes and an always-inline
+/* Cuts a product into tiles of TILE_ROWS x TILE_PANELS or less and calls the variant compiled
+ * for each size, so that all accumulators stay in registers.  A kernel file defines the two
+ * sizes and an always-inline
  *     tile(const struct mul *m, int row, int panel, int rows, int panels)
  * and then names TILE_MUL(name, tile). */
 #ifndef RECTO_BACKEND_CPU_X86_TILE_H
@@ -10,8 +11,8 @@
 
 #define TILE_INLINE static inline __attribute__((always_inline))
 
-/* Unrolled, a tile's accumulators become registers.  Under a sanitizer nobody needs the speed, and compiling unrolled and
- * instrumented tiles takes minutes. */
+/* Unrolled, a tile's accumulators become registers.  Under a sanitizer nobody needs the speed,
+ * and compiling unrolled and instrumented tiles takes minutes. */
 #ifdef __clang__
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define UNROLL _Pragma("clang loop unroll(disable)")
@@ -24,54 +25,57 @@
 
 typedef void tile_fn(const struct mul *m, int row, int panel);
 
-#define TILE_ONE(name, tile, r, p)                                                                 \
-    static void name##_##r##x##p(const struct mul *m, int row, int panel)                          \
-    {                                                                                              \
-        tile(m, row, panel, r, p);                                                                 \
+#define TILE_ONE(name, tile, r, p)                                        \
+    static void name##_##r##x##p(const struct mul *m, int row, int panel) \
+    {                                                                     \
+        tile(m, row, panel, r, p);                                        \
     }
 
-#define TILE_ROW4(name, tile, r)                                                                   \
-    TILE_ONE(name, tile, r, 1)                                                                     \
-    TILE_ONE(name, tile, r, 2)                                                                     \
-    TILE_ONE(name, tile, r, 3)                                                                     \
+#define TILE_ROW4(name, tile, r) \
+    TILE_ONE(name, tile, r, 1)   \
+    TILE_ONE(name, tile, r, 2)   \
+    TILE_ONE(name, tile, r, 3)   \
     TILE_ONE(name, tile, r, 4)
 
-#define TILE_NAMES4(name, r) {name##_##r##x1, name##_##r##x2, name##_##r##x3, name##_##r##x4}
+#define TILE_NAMES4(name, r)                                           \
+    {                                                                  \
+        name##_##r##x1, name##_##r##x2, name##_##r##x3, name##_##r##x4 \
+    }
 
 /* All sizes up to 6 x 4, and the product over them. */
-#define TILE_MUL_6X4(name, tile)                                                                   \
-    TILE_ROW4(name, tile, 1)                                                                       \
-    TILE_ROW4(name, tile, 2)                                                                       \
-    TILE_ROW4(name, tile, 3)                                                                       \
-    TILE_ROW4(name, tile, 4)                                                                       \
-    TILE_ROW4(name, tile, 5)                                                                       \
-    TILE_ROW4(name, tile, 6)                                                                       \
-    static void name(const struct mul *m)                                                          \
-    {                                                                                              \
-        static tile_fn *const fn[6][4] = {TILE_NAMES4(name, 1), TILE_NAMES4(name, 2),              \
-                                          TILE_NAMES4(name, 3), TILE_NAMES4(name, 4),              \
-                                          TILE_NAMES4(name, 5), TILE_NAMES4(name, 6)};             \
-                                                                                                   \
-        for (int row = 0; row < m->rows; row += 6)                                                 \
-            fn[MIN(m->rows - row, 6) - 1][m->n_panel - 1](m, row, 0);                              \
+#define TILE_MUL_6X4(name, tile)                                                       \
+    TILE_ROW4(name, tile, 1)                                                           \
+    TILE_ROW4(name, tile, 2)                                                           \
+    TILE_ROW4(name, tile, 3)                                                           \
+    TILE_ROW4(name, tile, 4)                                                           \
+    TILE_ROW4(name, tile, 5)                                                           \
+    TILE_ROW4(name, tile, 6)                                                           \
+    static void name(const struct mul *m)                                              \
+    {                                                                                  \
+        static tile_fn *const fn[6][4] = {TILE_NAMES4(name, 1), TILE_NAMES4(name, 2),  \
+                                          TILE_NAMES4(name, 3), TILE_NAMES4(name, 4),  \
+                                          TILE_NAMES4(name, 5), TILE_NAMES4(name, 6)}; \
+                                                                                       \
+        for (int row = 0; row < m->rows; row += 6)                                     \
+            fn[MIN(m->rows - row, 6) - 1][m->n_panel - 1](m, row, 0);                  \
     }
 
 /* All sizes up to 6 x 1: for sets with 16 registers of 8 lanes. */
-#define TILE_MUL_6X1(name, tile)                                                                   \
-    TILE_ONE(name, tile, 1, 1)                                                                     \
-    TILE_ONE(name, tile, 2, 1)                                                                     \
-    TILE_ONE(name, tile, 3, 1)                                                                     \
-    TILE_ONE(name, tile, 4, 1)                                                                     \
-    TILE_ONE(name, tile, 5, 1)                                                                     \
-    TILE_ONE(name, tile, 6, 1)                                                                     \
-    static void name(const struct mul *m)                                                          \
-    {                                                                                              \
-        static tile_fn *const fn[6] = {name##_1x1, name##_2x1, name##_3x1,                         \
-                                       name##_4x1, name##_5x1, name##_6x1};                        \
-                                                                                                   \
-        for (int p = 0; p < m->n_panel; p++)                                                       \
-            for (int row = 0; row < m->rows; row += 6)                                             \
-                fn[MIN(m->rows - row, 6) - 1](m, row, p);                                          \
+#define TILE_MUL_6X1(name, tile)                                            \
+    TILE_ONE(name, tile, 1, 1)                                              \
+    TILE_ONE(name, tile, 2, 1)                                              \
+    TILE_ONE(name, tile, 3, 1)                                              \
+    TILE_ONE(name, tile, 4, 1)                                              \
+    TILE_ONE(name, tile, 5, 1)                                              \
+    TILE_ONE(name, tile, 6, 1)                                              \
+    static void name(const struct mul *m)                                   \
+    {                                                                       \
+        static tile_fn *const fn[6] = {name##_1x1, name##_2x1, name##_3x1,  \
+                                       name##_4x1, name##_5x1, name##_6x1}; \
+                                                                            \
+        for (int p = 0; p < m->n_panel; p++)                                \
+            for (int row = 0; row < m->rows; row += 6)                      \
+                fn[MIN(m->rows - row, 6) - 1](m, row, p);                   \
     }
 
 #endif
