@@ -166,8 +166,11 @@ static void steps_allocate_nothing(void **state)
         page[i]->req.image.a |= 1ULL << 63; /* 600 ids each */
         engine_add(&e, &page[i]->req);
     }
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 64;) { /* until every page decodes */
         engine_turn(&e);
+        while (i < 64 && request_new(&page[i]->req) > 0)
+            i++;
+    }
     assert_int_equal(e.sched.n_running, 64);
     before = n_calls;
     assert_true(before > 0);
