@@ -82,7 +82,8 @@ static void on_done(struct request *q)
 }
 
 /* Ids and views are not looked at by a simulated device: all pages share them, apart from the room for new ids. */
-static struct page *new_page(struct sim_run *r, struct device_run *d, enum sched_class cls, int64_t at_ns)
+static struct page *new_page(struct sim_run *r, struct device_run *d, enum sched_class cls,
+                             int64_t at_ns)
 {
     struct page *p = r->free;
     int32_t *id;
@@ -197,7 +198,8 @@ static void simulate(struct sim_run *r)
             struct device_run *to = emptiest(r);
 
             if (r->n_sent < pl->pages) {
-                engine_add(&to->engine, &new_page(r, to, CLASS_INTERACTIVE, (int64_t)(next_s * 1e9))->req);
+                engine_add(&to->engine,
+                           &new_page(r, to, CLASS_INTERACTIVE, (int64_t)(next_s * 1e9))->req);
                 r->n_sent++;
             }
             next_s += exponential(&rng) * pl->interactive_s;
@@ -244,16 +246,19 @@ static void report(struct sim_run *r, const char *what, int64_t start_ns)
     }
     for (int i = 0; i < r->plan->devices; i++)
         idle += (double)r->dev[i].idle_ns / 1e9 / end_s / r->plan->devices;
-    printf("%-22s %2d x %-9s %7lld pages  %7.2f pages/s  %8.0f tok/s  idle %4.1f %%  KV %3.0f %%  preempted %lld  "
-           "steps %.0f, %.1f us of host each (real)  simulated in %.1f s\n",
-           what, r->plan->devices, r->plan->machine, (long long)r->n_done, (double)r->n_done / end_s,
-           (double)r->n_tok / end_s, 100 * idle, 100 * r->kv_sum / (double)MAX(r->kv_n, 1), (long long)n_preempted, step,
-           host_us / step, clock_ms_since(start_ns) / 1e3);
+    printf(
+        "%-22s %2d x %-9s %7lld pages  %7.2f pages/s  %8.0f tok/s  idle %4.1f %%  KV %3.0f %%  preempted %lld  "
+        "steps %.0f, %.1f us of host each (real)  simulated in %.1f s\n",
+        what, r->plan->devices, r->plan->machine, (long long)r->n_done, (double)r->n_done / end_s,
+        (double)r->n_tok / end_s, 100 * idle, 100 * r->kv_sum / (double)MAX(r->kv_n, 1),
+        (long long)n_preempted, step, host_us / step, clock_ms_since(start_ns) / 1e3);
     if (r->n_interactive)
-        printf("%-22s interactive: %d pages, whole page p50 %.0f ms  p99 %.0f ms; first id p50 %.0f ms  p99 %.0f ms\n", "",
-               r->n_interactive, percentile(r->latency_ms, r->n_interactive, 0.50),
-               percentile(r->latency_ms, r->n_interactive, 0.99), percentile(r->first_ms, r->n_interactive, 0.50),
-               percentile(r->first_ms, r->n_interactive, 0.99));
+        printf(
+            "%-22s interactive: %d pages, whole page p50 %.0f ms  p99 %.0f ms; first id p50 %.0f ms  p99 %.0f ms\n",
+            "", r->n_interactive, percentile(r->latency_ms, r->n_interactive, 0.50),
+            percentile(r->latency_ms, r->n_interactive, 0.99),
+            percentile(r->first_ms, r->n_interactive, 0.50),
+            percentile(r->first_ms, r->n_interactive, 0.99));
 }
 
 static void close_run(struct sim_run *r)
@@ -297,11 +302,13 @@ static int run_idle(const struct plan *pl)
     lone.is_static = false;
     rc = open_devices(&r);
     while (rc == 0 && r.n_sent < lone.pages) {
-        engine_add(&r.dev[0].engine, &new_page(&r, &r.dev[0], CLASS_INTERACTIVE, now_of(&r.dev[0]))->req);
+        engine_add(&r.dev[0].engine,
+                   &new_page(&r, &r.dev[0], CLASS_INTERACTIVE, now_of(&r.dev[0]))->req);
         r.n_sent++;
         while (r.n_done < r.n_sent) {
             engine_turn(&r.dev[0].engine);
-            sim_wait_until(r.dev[0].engine.model.dev, now_of(&r.dev[0]) + (int64_t)lone.host_us * 1000);
+            sim_wait_until(r.dev[0].engine.model.dev,
+                           now_of(&r.dev[0]) + (int64_t)lone.host_us * 1000);
         }
     }
     if (rc == 0)
@@ -329,7 +336,8 @@ static bool has_arg(int argc, char **argv, const char *name)
 int main(int argc, char **argv)
 {
     struct plan pl = {
-        .config = arg_after(argc, argv, "--config", SOURCE_DIR "/tests/fixtures/config_released.json"),
+        .config = arg_after(argc, argv, "--config",
+                            SOURCE_DIR "/tests/fixtures/config_released.json"),
         .machine = arg_after(argc, argv, "--machine", "sim:h200"),
         .devices = atoi(arg_after(argc, argv, "--devices", "1")),
         .pages = atoll(arg_after(argc, argv, "--pages", "100000")),

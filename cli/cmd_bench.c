@@ -118,23 +118,26 @@ static void print_table(const struct bench *b)
 {
     const struct round *one = median(&b->row[0]);
 
-    puts("    c   output tok/s   [min .. max]         total tok/s  in:out  out/page  speed-up: output  total   /c    cold s");
+    puts(
+        "    c   output tok/s   [min .. max]         total tok/s  in:out  out/page  speed-up: output  total   /c    cold s");
     for (int i = 0; i < b->n_row; i++) {
         const struct row *w = &b->row[i];
         const struct round *m = median(w);
         double up = rate(m, false) / rate(one, false);
 
-        printf("%5d   %12.1f   [%.1f .. %.1f]%*s %11.1f  %6.2f  %8.1f  %16.2f  %5.2f  %4.2f  %7.2f\n", w->c, rate(m, false),
-               rate(&w->timed[w->n - 1], false), rate(&w->timed[0], false), 4, "", rate(m, true),
-               (double)m->n_in / (double)m->n_out, (double)m->n_out / w->c, up, rate(m, true) / rate(one, true),
-               up / (w->c / (double)b->row[0].c), w->cold.s);
+        printf(
+            "%5d   %12.1f   [%.1f .. %.1f]%*s %11.1f  %6.2f  %8.1f  %16.2f  %5.2f  %4.2f  %7.2f\n",
+            w->c, rate(m, false), rate(&w->timed[w->n - 1], false), rate(&w->timed[0], false), 4,
+            "", rate(m, true), (double)m->n_in / (double)m->n_out, (double)m->n_out / w->c, up,
+            rate(m, true) / rate(one, true), up / (w->c / (double)b->row[0].c), w->cold.s);
     }
 }
 
 static void print_machine(FILE *out, const struct recto_info *f)
 {
-    fprintf(out, "model %s, %lld parameters; %s, %s kernels, precision %s, %d threads; recto %s\n", f->model_name,
-            (long long)f->n_param, f->backend, f->kernels, f->precision, f->threads, RECTO_VERSION);
+    fprintf(out, "model %s, %lld parameters; %s, %s kernels, precision %s, %d threads; recto %s\n",
+            f->model_name, (long long)f->n_param, f->backend, f->kernels, f->precision, f->threads,
+            RECTO_VERSION);
 }
 
 static int write_json(const struct bench *b, const struct recto_info *f, const char *path)
@@ -145,16 +148,19 @@ static int write_json(const struct bench *b, const struct recto_info *f, const c
         say(SAY_ERROR, "cannot write %s", path);
         return EXIT_OUTPUT;
     }
-    fprintf(out, "{\"bench\":\"tokens\",\"version\":\"%s\",\"model\":\"%s\",\"backend\":\"%s\",\"kernels\":\"%s\","
-                 "\"precision\":\"%s\",\"threads\":%d,\"rows\":[",
-            RECTO_VERSION, f->model_name, f->backend, f->kernels, f->precision, f->threads);
+    fprintf(
+        out,
+        "{\"bench\":\"tokens\",\"version\":\"%s\",\"model\":\"%s\",\"backend\":\"%s\",\"kernels\":\"%s\","
+        "\"precision\":\"%s\",\"threads\":%d,\"rows\":[",
+        RECTO_VERSION, f->model_name, f->backend, f->kernels, f->precision, f->threads);
     for (int i = 0; i < b->n_row; i++) {
         const struct row *w = &b->row[i];
 
-        fprintf(out, "%s{\"concurrency\":%d,\"cold_s\":%.6f,\"rounds\":[", i ? "," : "", w->c, w->cold.s);
+        fprintf(out, "%s{\"concurrency\":%d,\"cold_s\":%.6f,\"rounds\":[", i ? "," : "", w->c,
+                w->cold.s);
         for (int k = 0; k < w->n; k++)
-            fprintf(out, "%s{\"s\":%.6f,\"input_tokens\":%lld,\"output_tokens\":%lld}", k ? "," : "", w->timed[k].s,
-                    w->timed[k].n_in, w->timed[k].n_out);
+            fprintf(out, "%s{\"s\":%.6f,\"input_tokens\":%lld,\"output_tokens\":%lld}",
+                    k ? "," : "", w->timed[k].s, w->timed[k].n_in, w->timed[k].n_out);
         fputs("]}", out);
     }
     fputs("]}\n", out);
@@ -219,7 +225,8 @@ static int bench_tokens(const struct options *o, const int *c, int n)
     recto_get_info(b.recto, &info);
     print_machine(stdout, &info);
     if (opt_given(o, OPT_FIXED_OUTPUT))
-        printf("every page is made %d tokens long: shapes, not text, are measured\n", b.page.max_tokens);
+        printf("every page is made %d tokens long: shapes, not text, are measured\n",
+               b.page.max_tokens);
     for (int i = 0; i < n && rc == EXIT_FINE; i++)
         rc = run_row(&b, c[i]);
     if (rc == EXIT_FINE) {
@@ -241,7 +248,8 @@ int cmd_bench(const struct options *o)
         return EXIT_USAGE;
     }
     if (n < 0) {
-        say(SAY_ERROR, "%s: expected numbers from 1 to %d with commas between", opt_origin(o, OPT_CONCURRENCY), MAX_C);
+        say(SAY_ERROR, "%s: expected numbers from 1 to %d with commas between",
+            opt_origin(o, OPT_CONCURRENCY), MAX_C);
         return EXIT_USAGE;
     }
     return bench_tokens(o, c, n);

@@ -25,11 +25,14 @@ struct device; /* a backend's own */
 struct kv;     /* a backend's paged cache slab */
 
 struct device_opts {
-    const char *name;      /* as asked for: "cpu", or a backend's name and a variant of its own behind a colon */
+    const char *
+        name; /* as asked for: "cpu", or a backend's name and a variant of its own behind a colon */
     const char *precision; /* "auto", "bf16", "fp32" */
-    const char *kernels;   /* CPU: "auto" or the highest set to use: "c", "avx2", "avx512", "avx512bf16" */
-    bool router_bf16;      /* round the router's inputs, weights and logits to bf16, as the published runs did */
-    int threads;           /* CPU: 0 = all usable cores */
+    const char
+        *kernels; /* CPU: "auto" or the highest set to use: "c", "avx2", "avx512", "avx512bf16" */
+    bool
+        router_bf16; /* round the router's inputs, weights and logits to bf16, as the published runs did */
+    int threads; /* CPU: 0 = all usable cores */
 };
 
 struct device_info {
@@ -50,7 +53,8 @@ struct weight {
     float *bias; /* device address, [n_out]; NULL: none */
     int64_t n_out, n_in, bytes;
     enum weight_kind kind;
-    bool is_of_views; /* of the vision part: never few rows, and any sum order that is one for all numbers of rows will do */
+    bool
+        is_of_views; /* of the vision part: never few rows, and any sum order that is one for all numbers of rows will do */
 };
 
 /* One mixture-of-experts layer: shared experts are one SwiGLU of their joint width. */
@@ -85,28 +89,35 @@ struct backend {
     void (*free)(struct device *d, void *p);
     int (*upload)(struct device *d, void *dst, const void *src, size_t bytes);
     int (*download)(struct device *d, void *dst, const void *src, size_t bytes); /* waits */
-    int (*finish)(struct device *d);                                             /* wait; report late faults */
+    int (*finish)(struct device *d); /* wait; report late faults */
     /* Pack a host matrix [n_out, n_in], rows contiguous but perhaps unaligned, F32, BF16 or F16, into w (data, n_out, n_in,
      * kind, bytes; bias untouched).  F32 and F16 become WEIGHT_F32, BF16 stays WEIGHT_BF16, or as `force_f32` says.
      * free with .free(d, w->data). */
-    int (*pack)(struct device *d, struct weight *w, const void *src, enum dtype dtype, int64_t n_out, int64_t n_in,
-                bool force_f32);
+    int (*pack)(struct device *d, struct weight *w, const void *src, enum dtype dtype,
+                int64_t n_out, int64_t n_in, bool force_f32);
 
     /* ---- element-wise and norms; sums in fp32 ---- */
-    int (*rmsnorm)(struct device *d, tensor y, tensor x, tensor w, float eps);             /* x / sqrt(mean x^2 + eps) * w */
-    int (*layernorm)(struct device *d, tensor y, tensor x, tensor w, tensor b, float eps); /* biased variance */
-    int (*swiglu)(struct device *d, tensor y, tensor gate, tensor up);                     /* silu(gate) * up; y may be gate */
-    int (*add_cyclic)(struct device *d, tensor x, tensor p); /* x [k*T, C] += p [T, C], repeated k times */
+    int (*rmsnorm)(struct device *d, tensor y, tensor x, tensor w,
+                   float eps); /* x / sqrt(mean x^2 + eps) * w */
+    int (*layernorm)(struct device *d, tensor y, tensor x, tensor w, tensor b,
+                     float eps); /* biased variance */
+    int (*swiglu)(struct device *d, tensor y, tensor gate,
+                  tensor up); /* silu(gate) * up; y may be gate */
+    int (*add_cyclic)(struct device *d, tensor x,
+                      tensor p); /* x [k*T, C] += p [T, C], repeated k times */
     /* Rotate-half in place: x [rows, heads * head_dim]; pair (i, i + head_dim/2) of row r turns by the angle whose cosine and
      * sine are table[pos[r mod n_pos]][i] and [i + head_dim/2].  table F32 [n, head_dim], pos I32 [n_pos] on the device. */
     int (*rope)(struct device *d, tensor x, tensor pos, tensor table);
-    int (*gather_rows)(struct device *d, tensor y, tensor x, tensor row); /* y[i] = x[row[i]], row I32 on the device */
-    int (*copy)(struct device *d, tensor y, tensor x);                    /* same size, contiguous; fp32 <-> act converts */
+    int (*gather_rows)(struct device *d, tensor y, tensor x,
+                       tensor row); /* y[i] = x[row[i]], row I32 on the device */
+    int (*copy)(struct device *d, tensor y,
+                tensor x); /* same size, contiguous; fp32 <-> act converts */
     /* x[r] = table[id[r]] as fp32; rows with id < 0 are left alone. table [vocab, width] F32 or BF16, id I32, on the device */
     int (*embed)(struct device *d, tensor x, tensor table, tensor id);
 
     /* ---- matrix products ---- */
-    int (*linear)(struct device *d, tensor y, tensor x, const struct weight *w, enum linear_mode mode);
+    int (*linear)(struct device *d, tensor y, tensor x, const struct weight *w,
+                  enum linear_mode mode);
     int (*linear_swiglu)(struct device *d, tensor y, tensor x, const struct weight *gate,
                          const struct weight *up); /* y = silu(x Wg^T) * (x Wu^T); (composed) */
     /* y += sum over the n_pick largest p_e (picked order, lowest id first on ties) of p_e * expert_e(h), + shared(h), where
@@ -125,32 +136,36 @@ struct backend {
      * [2K - 1, head_dim]; score += q.rel_h[y - y' + K - 1] + q.rel_w[x - x' + K - 1] with the unscaled q.
      * window = 0: all g*g tokens attend to each other, K = g.  window = K: windows of KxK over the grid padded with zeros to
      * the right and below; padded tokens are not queries, but are keys and values equal to qkv_bias (not masked). */
-    int (*attend_relpos)(struct device *d, tensor out, tensor qkv, const float *qkv_bias, tensor rel_h, tensor rel_w,
-                         int grid, int window, int n_head);
+    int (*attend_relpos)(struct device *d, tensor out, tensor qkv, const float *qkv_bias,
+                         tensor rel_h, tensor rel_w, int grid, int window, int n_head);
     /* Flow encoder.  Views of len rows each: q, out [v * len, n_head * hd]; k, val [v * len, n_kv * hd]; query head h uses
      * KV head h / (n_head / n_kv).  Row i of a view sees keys [0, i < n_prefix ? n_prefix : i + 1). */
-    int (*attend_prefix)(struct device *d, tensor out, tensor q, tensor k, tensor val, int len, int n_prefix, int n_head,
-                         int n_kv);
+    int (*attend_prefix)(struct device *d, tensor out, tensor q, tensor k, tensor val, int len,
+                         int n_prefix, int n_head, int n_kv);
 
     /* ---- choosing ---- */
-    /* next[i] from row i of logits [n, vocab] as ask[i] wants, by the rules of decoder/sampler.h.  NULL: the runner takes the
-     * logits to the host and chooses there. */
+    /* next[i] from row i of logits [n, vocab] as ask[i] wants, by the rules of decoder/sampler.h; temperatures are 0.  NULL, or
+     * a temperature: the runner takes the logits to the host and chooses there. */
     int (*sample)(struct device *d, tensor logits, const struct sample_ask *ask, struct pick *next);
 
     /* ---- time ---- */
-    int64_t (*now_ns)(struct device *d); /* NULL: the machine's clock.  A simulated device has its own */
+    int64_t (*now_ns)(
+        struct device *d); /* NULL: the machine's clock.  A simulated device has its own */
 
     /* ---- paged cache ---- */
     int (*kv_open)(struct device *d, struct kv **out, const struct kv_shape *s);
     void (*kv_close)(struct device *d, struct kv *kv);
     int64_t (*kv_bytes)(struct device *d, const struct kv_shape *s);
     /* k, v [n_tok, n_head * head_dim] into b->slot */
-    int (*kv_store)(struct device *d, struct kv *kv, int layer, tensor k, tensor v, const struct batch *b);
+    int (*kv_store)(struct device *d, struct kv *kv, int layer, tensor k, tensor v,
+                    const struct batch *b);
     /* Row r of sequence s sees the cached positions 0 .. pos[r]. out, q [n_tok, n_head * head_dim] */
-    int (*attend)(struct device *d, tensor out, tensor q, struct kv *kv, int layer, const struct batch *b);
+    int (*attend)(struct device *d, tensor out, tensor q, struct kv *kv, int layer,
+                  const struct batch *b);
 };
 
-extern const struct backend backend_cpu, backend_sim, backend_cuda; /* backend_cuda: with RECTO_HAVE_CUDA */
+extern const struct backend backend_cpu, backend_sim,
+    backend_cuda; /* backend_cuda: with RECTO_HAVE_CUDA */
 
 /* The record of a name ("cpu", "sim:h200": what stands before a colon counts); NULL with a sentence when this build has no
  * such backend. */

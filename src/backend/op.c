@@ -25,7 +25,9 @@ static bool check(struct run *r, bool fits, const char *op, tensor a, tensor b)
     if (is_off(r))
         return false;
     if (!fits) {
-        latch(r, err(RECTO_ESHAPE, "internal: %s: [%" PRId64 ", %" PRId64 "] and [%" PRId64 ", %" PRId64 "] do not fit",
+        latch(r, err(RECTO_ESHAPE,
+                     "internal: %s: [%" PRId64 ", %" PRId64 "] and [%" PRId64 ", %" PRId64
+                     "] do not fit",
                      op, a.n[0], a.n[1], b.n[0], b.n[1]));
         return false;
     }
@@ -67,8 +69,8 @@ int run_finish(struct run *r)
     int rc = r->err;
 
     if (rc == 0 && arena_failed(&r->scratch))
-        rc = err(RECTO_EINTERNAL, "internal: scratch of %zu bytes needed, %zu measured", r->scratch.peak,
-                 r->scratch.cap);
+        rc = err(RECTO_EINTERNAL, "internal: scratch of %zu bytes needed, %zu measured",
+                 r->scratch.peak, r->scratch.cap);
     if (rc == 0 && !r->is_dry)
         rc = r->be->finish(r->dev);
     r->err = 0;
@@ -80,11 +82,14 @@ tensor scratch(struct run *r, enum dtype dtype, int64_t rows, int64_t width)
     void *p = arena_take(&r->scratch, (size_t)(rows * width) * dtype_size(dtype));
 
     if (!r->is_dry && !p && r->err == 0)
-        latch(r, err(RECTO_EINTERNAL, "internal: the dry run measured %zu bytes of scratch, too few", r->scratch.cap));
+        latch(r,
+              err(RECTO_EINTERNAL, "internal: the dry run measured %zu bytes of scratch, too few",
+                  r->scratch.cap));
     return tensor_view(p, dtype, 2, rows, width, 1, 1);
 }
 
-tensor scratch_upload(struct run *r, enum dtype dtype, int64_t rows, int64_t width, const void *host)
+tensor scratch_upload(struct run *r, enum dtype dtype, int64_t rows, int64_t width,
+                      const void *host)
 {
     tensor t = scratch(r, dtype, rows, width);
 
@@ -95,7 +100,8 @@ tensor scratch_upload(struct run *r, enum dtype dtype, int64_t rows, int64_t wid
 void op_upload(struct run *r, tensor to, const void *host)
 {
     if (!is_off(r) && !r->is_dry)
-        latch(r, r->be->upload(r->dev, to.data, host, (size_t)tensor_count(to) * dtype_size(to.dtype)));
+        latch(r, r->be->upload(r->dev, to.data, host,
+                               (size_t)tensor_count(to) * dtype_size(to.dtype)));
 }
 
 void op_sample(struct run *r, tensor logits, const struct sample_ask *ask, struct pick *next)
@@ -113,7 +119,9 @@ static float *tap_copy(struct run *r, tensor x)
 
     if (!host)
         return NULL;
-    from = (char *)host + n * (sizeof *host - size); /* narrow numbers land at the end, then widen from the front */
+    from = (char *)host +
+           n * (sizeof *host -
+                size); /* narrow numbers land at the end, then widen from the front */
     latch(r, r->be->download(r->dev, from, x.data, n * size));
     for (size_t i = 0; x.dtype == DT_BF16 && i < n; i++) {
         uint16_t half;
@@ -151,14 +159,17 @@ void tap(struct run *r, tensor x, const char *fmt, ...)
 
 void op_rmsnorm(struct run *r, tensor y, tensor x, tensor w, float eps)
 {
-    if (check(r, is_mat(r, x) && is_act(r, y) && same_size(x, y) && is_vec(w, x.n[1]), "rmsnorm", x, w))
+    if (check(r, is_mat(r, x) && is_act(r, y) && same_size(x, y) && is_vec(w, x.n[1]), "rmsnorm", x,
+              w))
         latch(r, r->be->rmsnorm(r->dev, y, x, w, eps));
 }
 
 void op_layernorm(struct run *r, tensor y, tensor x, tensor w, tensor b, float eps)
 {
-    if (check(r, is_mat(r, x) && is_act(r, y) && same_size(x, y) && is_vec(w, x.n[1]) && is_vec(b, x.n[1]), "layernorm",
-              x, w))
+    if (check(r,
+              is_mat(r, x) && is_act(r, y) && same_size(x, y) && is_vec(w, x.n[1]) &&
+                  is_vec(b, x.n[1]),
+              "layernorm", x, w))
         latch(r, r->be->layernorm(r->dev, y, x, w, b, eps));
 }
 
@@ -170,14 +181,15 @@ void op_swiglu(struct run *r, tensor y, tensor gate, tensor up)
 
 void op_add_cyclic(struct run *r, tensor x, tensor p)
 {
-    if (check(r, is_f32(x) && is_f32(p) && x.n[1] == p.n[1] && p.n[0] > 0 && x.n[0] % p.n[0] == 0, "add_cyclic", x, p))
+    if (check(r, is_f32(x) && is_f32(p) && x.n[1] == p.n[1] && p.n[0] > 0 && x.n[0] % p.n[0] == 0,
+              "add_cyclic", x, p))
         latch(r, r->be->add_cyclic(r->dev, x, p));
 }
 
 void op_rope(struct run *r, tensor x, tensor pos, tensor table)
 {
-    bool fits = is_act(r, x) && is_f32(table) && pos.dtype == DT_I32 && pos.n[0] > 0 && x.n[1] % table.n[1] == 0 &&
-                table.n[1] % 2 == 0;
+    bool fits = is_act(r, x) && is_f32(table) && pos.dtype == DT_I32 && pos.n[0] > 0 &&
+                x.n[1] % table.n[1] == 0 && table.n[1] % 2 == 0;
 
     if (check(r, fits, "rope", x, table))
         latch(r, r->be->rope(r->dev, x, pos, table));
@@ -185,7 +197,9 @@ void op_rope(struct run *r, tensor x, tensor pos, tensor table)
 
 void op_gather_rows(struct run *r, tensor y, tensor x, tensor row)
 {
-    if (check(r, is_f32(x) && is_f32(y) && x.n[1] == y.n[1] && row.dtype == DT_I32 && row.n[0] == y.n[0],
+    if (check(r,
+              is_f32(x) && is_f32(y) && x.n[1] == y.n[1] && row.dtype == DT_I32 &&
+                  row.n[0] == y.n[0],
               "gather_rows", x, y))
         latch(r, r->be->gather_rows(r->dev, y, x, row));
 }
@@ -209,14 +223,15 @@ tensor op_as_act(struct run *r, tensor x)
 
 void op_embed(struct run *r, tensor x, tensor table, tensor id)
 {
-    if (check(r, is_f32(x) && x.n[1] == table.n[1] && id.dtype == DT_I32 && id.n[0] == x.n[0], "embed", x, table))
+    if (check(r, is_f32(x) && x.n[1] == table.n[1] && id.dtype == DT_I32 && id.n[0] == x.n[0],
+              "embed", x, table))
         latch(r, r->be->embed(r->dev, x, table, id));
 }
 
 static void linear(struct run *r, tensor y, tensor x, const struct weight *w, enum linear_mode mode)
 {
-    bool fits = is_act(r, x) && (mode == LINEAR_ADD ? is_f32(y) : is_mat(r, y)) && x.n[0] == y.n[0] &&
-                x.n[1] == w->n_in && y.n[1] == w->n_out;
+    bool fits = is_act(r, x) && (mode == LINEAR_ADD ? is_f32(y) : is_mat(r, y)) &&
+                x.n[0] == y.n[0] && x.n[1] == w->n_in && y.n[1] == w->n_out;
 
     if (check(r, fits, "linear", x, y))
         latch(r, r->be->linear(r->dev, y, x, w, mode));
@@ -237,10 +252,11 @@ void op_linear_add(struct run *r, tensor y, tensor x, const struct weight *w)
     linear(r, y, x, w, LINEAR_ADD);
 }
 
-void op_linear_swiglu(struct run *r, tensor y, tensor x, const struct weight *gate, const struct weight *up)
+void op_linear_swiglu(struct run *r, tensor y, tensor x, const struct weight *gate,
+                      const struct weight *up)
 {
-    bool fits = is_act(r, x) && is_act(r, y) && x.n[0] == y.n[0] && x.n[1] == gate->n_in && y.n[1] == gate->n_out &&
-                up->n_in == gate->n_in && up->n_out == gate->n_out;
+    bool fits = is_act(r, x) && is_act(r, y) && x.n[0] == y.n[0] && x.n[1] == gate->n_in &&
+                y.n[1] == gate->n_out && up->n_in == gate->n_in && up->n_out == gate->n_out;
 
     if (!r->be->linear_swiglu) {
         size_t mark = scratch_mark(r);
@@ -256,15 +272,19 @@ void op_linear_swiglu(struct run *r, tensor y, tensor x, const struct weight *ga
 
 void op_moe_add(struct run *r, tensor y, tensor h, const struct moe *m)
 {
-    if (check(r, is_f32(y) && is_act(r, h) && same_size(y, h) && m->router.n_in == h.n[1] && m->router.n_out == m->n_expert, "moe", y, h))
+    if (check(r,
+              is_f32(y) && is_act(r, h) && same_size(y, h) && m->router.n_in == h.n[1] &&
+                  m->router.n_out == m->n_expert,
+              "moe", y, h))
         latch(r, r->be->moe_add(r->dev, y, h, m));
 }
 
 void op_patches(struct run *r, tensor out, tensor pixels, int patch)
 {
     int64_t g = pixels.n[1] / patch;
-    bool fits = pixels.rank == 4 && pixels.dtype == DT_U8 && pixels.n[1] == pixels.n[2] && pixels.n[3] == 3 &&
-                g * patch == pixels.n[1] && out.n[0] == pixels.n[0] * g * g && out.n[1] == (int64_t)3 * patch * patch;
+    bool fits = pixels.rank == 4 && pixels.dtype == DT_U8 && pixels.n[1] == pixels.n[2] &&
+                pixels.n[3] == 3 && g * patch == pixels.n[1] && out.n[0] == pixels.n[0] * g * g &&
+                out.n[1] == (int64_t)3 * patch * patch;
 
     if (check(r, fits && is_act(r, out), "patches", out, pixels))
         latch(r, r->be->patches(r->dev, out, pixels, patch));
@@ -282,23 +302,25 @@ void op_conv3(struct run *r, tensor y, tensor x, const struct weight *w, int str
     scratch_reset(r, mark);
 }
 
-void op_attend_relpos(struct run *r, tensor out, tensor qkv, const struct weight *wqkv, tensor rel_h, tensor rel_w,
-                      int grid, int window, int n_head)
+void op_attend_relpos(struct run *r, tensor out, tensor qkv, const struct weight *wqkv,
+                      tensor rel_h, tensor rel_w, int grid, int window, int n_head)
 {
     int64_t side = window ? window : grid, head_dim = out.n[1] / n_head;
-    bool fits = is_act(r, out) && is_act(r, qkv) && qkv.n[1] == 3 * out.n[1] && out.n[0] == qkv.n[0] &&
-                out.n[0] % ((int64_t)grid * grid) == 0 && rel_h.n[0] == 2 * side - 1 && same(rel_h, rel_w) &&
-                rel_h.n[1] == head_dim;
+    bool fits = is_act(r, out) && is_act(r, qkv) && qkv.n[1] == 3 * out.n[1] &&
+                out.n[0] == qkv.n[0] && out.n[0] % ((int64_t)grid * grid) == 0 &&
+                rel_h.n[0] == 2 * side - 1 && same(rel_h, rel_w) && rel_h.n[1] == head_dim;
 
     if (check(r, fits, "attend_relpos", qkv, rel_h))
-        latch(r, r->be->attend_relpos(r->dev, out, qkv, wqkv->bias, rel_h, rel_w, grid, window, n_head));
+        latch(r, r->be->attend_relpos(r->dev, out, qkv, wqkv->bias, rel_h, rel_w, grid, window,
+                                      n_head));
 }
 
-void op_attend_prefix(struct run *r, tensor out, tensor q, tensor k, tensor v, int len, int n_prefix, int n_head,
-                      int n_kv)
+void op_attend_prefix(struct run *r, tensor out, tensor q, tensor k, tensor v, int len,
+                      int n_prefix, int n_head, int n_kv)
 {
-    bool fits = is_act(r, q) && same(out, q) && same(k, v) && q.n[0] == k.n[0] && q.n[0] % len == 0 &&
-                n_head % n_kv == 0 && q.n[1] / n_head == k.n[1] / n_kv && n_prefix <= len;
+    bool fits = is_act(r, q) && same(out, q) && same(k, v) && q.n[0] == k.n[0] &&
+                q.n[0] % len == 0 && n_head % n_kv == 0 && q.n[1] / n_head == k.n[1] / n_kv &&
+                n_prefix <= len;
 
     if (check(r, fits, "attend_prefix", q, k))
         latch(r, r->be->attend_prefix(r->dev, out, q, k, v, len, n_prefix, n_head, n_kv));

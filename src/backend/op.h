@@ -17,7 +17,7 @@ struct run {
     const struct backend *be;
     struct device *dev;
     struct arena scratch; /* device memory */
-    enum dtype act; /* of activations between two products, device_info.act */
+    enum dtype act;       /* of activations between two products, device_info.act */
     bool is_dry;
     int err;
     const struct batch *batch; /* of the step, for kv_store and attend */
@@ -54,7 +54,8 @@ static inline void scratch_reset(struct run *r, size_t mark)
 void op_upload(struct run *r, tensor to, const void *host);
 void op_sample(struct run *r, tensor logits, const struct sample_ask *ask, struct pick *next);
 /* Host numbers copied into scratch. */
-tensor scratch_upload(struct run *r, enum dtype dtype, int64_t rows, int64_t width, const void *host);
+tensor scratch_upload(struct run *r, enum dtype dtype, int64_t rows, int64_t width,
+                      const void *host);
 
 /* printf-style name of a layer's tap, e.g. tap(r, x, "sam_block%d", i); nothing but a branch when no tap is set. */
 void tap(struct run *r, tensor x, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -72,15 +73,16 @@ void op_embed(struct run *r, tensor x, tensor table, tensor id);
 void op_linear(struct run *r, tensor y, tensor x, const struct weight *w);
 void op_linear_gelu(struct run *r, tensor y, tensor x, const struct weight *w);
 void op_linear_add(struct run *r, tensor y, tensor x, const struct weight *w);
-void op_linear_swiglu(struct run *r, tensor y, tensor x, const struct weight *gate, const struct weight *up);
+void op_linear_swiglu(struct run *r, tensor y, tensor x, const struct weight *gate,
+                      const struct weight *up);
 void op_moe_add(struct run *r, tensor y, tensor h, const struct moe *m);
 void op_patches(struct run *r, tensor out, tensor pixels, int patch);
 /* 3x3, padding 1: x [v, H, W, C] -> y [v * Ho * Wo, n_out]; w was loaded in (ky, kx, c) order */
 void op_conv3(struct run *r, tensor y, tensor x, const struct weight *w, int stride);
-void op_attend_relpos(struct run *r, tensor out, tensor qkv, const struct weight *wqkv, tensor rel_h, tensor rel_w,
-                      int grid, int window, int n_head);
-void op_attend_prefix(struct run *r, tensor out, tensor q, tensor k, tensor v, int len, int n_prefix, int n_head,
-                      int n_kv);
+void op_attend_relpos(struct run *r, tensor out, tensor qkv, const struct weight *wqkv,
+                      tensor rel_h, tensor rel_w, int grid, int window, int n_head);
+void op_attend_prefix(struct run *r, tensor out, tensor q, tensor k, tensor v, int len,
+                      int n_prefix, int n_head, int n_kv);
 void op_kv_store(struct run *r, int layer, tensor k, tensor v);
 void op_attend(struct run *r, tensor out, tensor q, int layer);
 

@@ -24,7 +24,8 @@ struct sample_ask {
     const struct sampler *sampler;
     const int32_t *id; /* [n_id] prompt and new ids, n_prompt of them prompt */
     int n_id, n_prompt;
-    uint64_t image; /* of the page's content; 0: unknown; and the id that ends a page: only a simulated device looks at these */
+    uint64_t
+        image; /* of the page's content; 0: unknown; and the id that ends a page: only a simulated device looks at these */
     int32_t eos;
 };
 

@@ -39,8 +39,8 @@ int err_prefix(int code, const char *fmt, ...)
 const char *recto_error_name(int code)
 {
     switch (code) {
-#define X(id, value, name, what)                                                                   \
-    case RECTO_##id:                                                                               \
+#define X(id, value, name, what) \
+    case RECTO_##id:             \
         return name;
         RECTO_ERRORS(X)
 #undef X
@@ -51,8 +51,8 @@ const char *recto_error_name(int code)
 const char *recto_error_text(int code)
 {
     switch (code) {
-#define X(id, value, name, what)                                                                   \
-    case RECTO_##id:                                                                               \
+#define X(id, value, name, what) \
+    case RECTO_##id:             \
         return what;
         RECTO_ERRORS(X)
 #undef X

@@ -21,19 +21,19 @@ const char *err_text(void);
 /* Put `prefix: ` in front of the sentence of a failure that just came back; returns code. */
 int err_prefix(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-#define TRY(expr)                                                                                  \
-    do {                                                                                           \
-        int try_rc_ = (expr);                                                                      \
-        if (try_rc_ < 0)                                                                           \
-            return try_rc_;                                                                        \
+#define TRY(expr)             \
+    do {                      \
+        int try_rc_ = (expr); \
+        if (try_rc_ < 0)      \
+            return try_rc_;   \
     } while (0)
 
 /* As TRY, for functions with one clean-up label: needs `int rc` and `out:` in scope. */
-#define TRY_OUT(expr)                                                                              \
-    do {                                                                                           \
-        rc = (expr);                                                                               \
-        if (rc < 0)                                                                                \
-            goto out;                                                                              \
+#define TRY_OUT(expr) \
+    do {              \
+        rc = (expr);  \
+        if (rc < 0)   \
+            goto out; \
     } while (0)
 
 #endif

@@ -126,7 +126,8 @@ static int cannot_write(const char *path, int e)
 static void sync_dir_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char *dir = slash ? mem_strndup(path, slash == path ? 1 : (size_t)(slash - path)) : mem_strdup(".");
+    char *dir = slash ? mem_strndup(path, slash == path ? 1 : (size_t)(slash - path))
+                      : mem_strdup(".");
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd >= 0) {

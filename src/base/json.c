@@ -9,7 +9,8 @@ int json_parse(json_t **root, str text, const char *name)
 
     *root = json_loadb(text.n ? text.p : "", text.n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);
     if (!*root)
-        return err(RECTO_EFORMAT, "%s: not valid JSON: %s (line %d, column %d)", name, e.text, e.line, e.column);
+        return err(RECTO_EFORMAT, "%s: not valid JSON: %s (line %d, column %d)", name, e.text,
+                   e.line, e.column);
     return 0;
 }
 
@@ -26,7 +27,8 @@ int json_read(json_t **root, const char *path, size_t max_bytes)
 }
 
 /* 1: present, 0: absent and optional, else an error. */
-static int find(const json_t *obj, const char *where, const char *key, bool optional, const json_t **out)
+static int find(const json_t *obj, const char *where, const char *key, bool optional,
+                const json_t **out)
 {
     *out = json_object_get(obj, key);
     if (*out && !json_is_null(*out))
@@ -39,7 +41,8 @@ static int expected(const char *where, const char *key, const char *what)
     return err(RECTO_EFORMAT, "%s: %s: expected %s", where, key, what);
 }
 
-int json_int(const json_t *obj, const char *where, const char *key, bool optional, int64_t lo, int64_t hi, int64_t *out)
+int json_int(const json_t *obj, const char *where, const char *key, bool optional, int64_t lo,
+             int64_t hi, int64_t *out)
 {
     const json_t *v;
     int rc = find(obj, where, key, optional, &v);
@@ -50,13 +53,14 @@ int json_int(const json_t *obj, const char *where, const char *key, bool optiona
         return expected(where, key, "a whole number");
     int64_t n = json_integer_value(v);
     if (n < lo || n > hi)
-        return err(RECTO_EFORMAT, "%s: %s is %lld, expected %lld to %lld", where, key, (long long)n, (long long)lo,
-                   (long long)hi);
+        return err(RECTO_EFORMAT, "%s: %s is %lld, expected %lld to %lld", where, key, (long long)n,
+                   (long long)lo, (long long)hi);
     *out = n;
     return 0;
 }
 
-int json_double(const json_t *obj, const char *where, const char *key, bool optional, double lo, double hi, double *out)
+int json_double(const json_t *obj, const char *where, const char *key, bool optional, double lo,
+                double hi, double *out)
 {
     const json_t *v;
     int rc = find(obj, where, key, optional, &v);
@@ -98,7 +102,8 @@ int json_str(const json_t *obj, const char *where, const char *key, bool optiona
     return 0;
 }
 
-int json_get_object(const json_t *obj, const char *where, const char *key, bool optional, json_t **out)
+int json_get_object(const json_t *obj, const char *where, const char *key, bool optional,
+                    json_t **out)
 {
     const json_t *v;
     int rc = find(obj, where, key, optional, &v);
@@ -112,7 +117,8 @@ int json_get_object(const json_t *obj, const char *where, const char *key, bool 
     return 0;
 }
 
-int json_get_array(const json_t *obj, const char *where, const char *key, bool optional, json_t **out)
+int json_get_array(const json_t *obj, const char *where, const char *key, bool optional,
+                   json_t **out)
 {
     const json_t *v;
     int rc = find(obj, where, key, optional, &v);

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void *mem_alloc(size_t n);                 /* n bytes, uninitialised      */
-void *mem_zero(size_t n, size_t size);     /* n*size bytes of zero        */
+void *mem_alloc(size_t n);                      /* n bytes, uninitialised      */
+void *mem_zero(size_t n, size_t size);          /* n*size bytes of zero        */
 void *mem_grow(void *p, size_t n, size_t size); /* realloc to n*size      */
 /* n bytes for a raster, uninitialised, to be freed by free(); NULL when there is not as much. From 4 MiB on the kernel is asked
  * for huge pages: the first touch of a 34 MB page in small ones costs more than its resizing. */
@@ -29,7 +29,7 @@ static inline int64_t div_up(int64_t a, int64_t b)
 }
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define MIN(a, b)    ((a) < (b) ? (a) : (b))
+#define MAX(a, b)    ((a) > (b) ? (a) : (b))
 
 #endif

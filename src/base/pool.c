@@ -170,7 +170,8 @@ static int cgroup_cores(void)
 int pool_usable_cores(void)
 {
     cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1, limit = cgroup_cores();
+    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1,
+        limit = cgroup_cores();
 
     if (limit && limit < n)
         n = limit;

@@ -11,14 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LOOP_PERIODS 256
-#define LOOP_FORCED  12  /* interventions */
-#define LOOP_FORCED_OF 256
+#define LOOP_PERIODS     256
+#define LOOP_FORCED      12 /* interventions */
+#define LOOP_FORCED_OF   256
 #define LOOP_FORCED_FROM 64
 
 struct loop {
     uint16_t run[LOOP_PERIODS + 1]; /* c[p], stops at UINT16_MAX */
-    int32_t forced[LOOP_FORCED]; /* positions of the last interventions, a ring */
+    int32_t forced[LOOP_FORCED];    /* positions of the last interventions, a ring */
     int n_forced;
     int last_cell; /* position of the last </td>, -1: none */
 };

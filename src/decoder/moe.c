@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-static void load_expert(struct moe *m, struct loader *ld, const struct decoder_config *c, int layer, int e)
+static void load_expert(struct moe *m, struct loader *ld, const struct decoder_config *c, int layer,
+                        int e)
 {
     char n[WEIGHT_NAME_MAX];
 

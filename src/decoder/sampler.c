@@ -23,7 +23,8 @@ int sampler_bans(const struct guard *g, const int32_t *all, int n_all, int n_pro
     o = is_whole ? all : all + n_prompt;
     /* an n-gram counts only when it lies wholly inside the window */
     for (int i = from; i <= len - n; i++)
-        if (memcmp(o + i, o + len - (n - 1), (size_t)(n - 1) * sizeof *o) == 0 && !is_exempt(g, o[i + n - 1]))
+        if (memcmp(o + i, o + len - (n - 1), (size_t)(n - 1) * sizeof *o) == 0 &&
+            !is_exempt(g, o[i + n - 1]))
             out[n_out++] = o[i + n - 1];
     return n_out;
 }
@@ -86,7 +87,8 @@ static float top_p_floor(const float *weight, int n, double top_p, double total,
     return least;
 }
 
-static int32_t draw(const struct sampler *s, const float *x, int n, uint64_t step, struct sampler_scratch *w)
+static int32_t draw(const struct sampler *s, const float *x, int n, uint64_t step,
+                    struct sampler_scratch *w)
 {
     float max = x[arg_max(x, n)], least, *weight = w->weight;
     double total = 0, kept = 0, at;
@@ -111,7 +113,8 @@ static int32_t draw(const struct sampler *s, const float *x, int n, uint64_t ste
     return last;
 }
 
-struct pick sampler_next(const struct sample_ask *ask, float *logits, int n_vocab, struct sampler_scratch *w)
+struct pick sampler_next(const struct sample_ask *ask, float *logits, int n_vocab,
+                         struct sampler_scratch *w)
 {
     const struct sampler *s = ask->sampler;
     int n_ban = sampler_bans(&s->guard, ask->id, ask->n_id, ask->n_prompt, w->ban);
@@ -129,9 +132,11 @@ struct pick sampler_next(const struct sample_ask *ask, float *logits, int n_voca
         best = free_best;
     else if (s->temperature > 0)
         best = draw(s, logits, n_vocab, (uint64_t)(ask->n_id - ask->n_prompt), w);
-    for (int i = n_ban; i-- > 0;) /* backwards: an id banned twice was saved first with its real value */
+    for (int i = n_ban;
+         i-- > 0;) /* backwards: an id banned twice was saved first with its real value */
         logits[w->ban[i]] = w->saved[i];
-    return (struct pick){.id = best, .logp = (float)(logits[best] - norm), .intervened = intervened};
+    return (struct pick){
+        .id = best, .logp = (float)(logits[best] - norm), .intervened = intervened};
 }
 
 void sampler_scratch_init(struct sampler_scratch *w, int max_tok, int n_vocab)

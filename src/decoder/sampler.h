@@ -23,6 +23,7 @@ int sampler_bans(const struct guard *g, const int32_t *all, int n_all, int n_pro
 
 /* Choose the next id from logits [n_vocab], which are changed at banned ids and restored before returning.  If every id is
  * banned the ban is ignored. */
-struct pick sampler_next(const struct sample_ask *ask, float *logits, int n_vocab, struct sampler_scratch *w);
+struct pick sampler_next(const struct sample_ask *ask, float *logits, int n_vocab,
+                         struct sampler_scratch *w);
 
 #endif

@@ -6,7 +6,8 @@
 
 void batch_init(struct batch_builder *bb, int max_tok, int max_seq, int max_block, int max_out)
 {
-    *bb = (struct batch_builder){.max_tok = max_tok, .max_seq = max_seq, .max_block = max_block, .max_out = max_out};
+    *bb = (struct batch_builder){
+        .max_tok = max_tok, .max_seq = max_seq, .max_block = max_block, .max_out = max_out};
     bb->id = mem_zero((size_t)max_tok, sizeof *bb->id);
     bb->pos = mem_zero((size_t)max_tok, sizeof *bb->pos);
     bb->slot = mem_zero((size_t)max_tok, sizeof *bb->slot);
@@ -49,21 +50,24 @@ void batch_clear(struct batch_builder *bb)
 }
 
 /* The part of [at, at + n_tok) that is visual rows, if any. */
-static void add_visual(struct batch_builder *bb, const struct request *q, int at, int n_tok, int row)
+static void add_visual(struct batch_builder *bb, const struct request *q, int at, int n_tok,
+                       int row)
 {
     int from = MAX(at, q->image_at), to = MIN(at + n_tok, q->image_at + q->n_visual);
 
     if (from < to)
-        bb->visual[bb->n_visual++] =
-            (struct batch_visual){row + from - at, to - from, from - q->image_at, q};
+        bb->visual[bb->n_visual++] = (struct batch_visual){row + from - at, to - from,
+                                                           from - q->image_at, q};
 }
 
-void batch_add(struct batch_builder *bb, const struct kv_pool *pool, struct request *q, int n_tok, bool wants_logits)
+void batch_add(struct batch_builder *bb, const struct kv_pool *pool, struct request *q, int n_tok,
+               bool wants_logits)
 {
     struct batch *b = &bb->b;
     int row = b->n_tok, at = q->s.n_cached;
 
-    assert(row + n_tok <= bb->max_tok && b->n_seq < bb->max_seq && q->s.kv.n_block <= bb->max_block);
+    assert(row + n_tok <= bb->max_tok && b->n_seq < bb->max_seq &&
+           q->s.kv.n_block <= bb->max_block);
     add_visual(bb, q, at, n_tok, row);
     for (int i = 0; i < n_tok; i++) {
         int pos = at + i;

@@ -24,6 +24,7 @@ void batch_init(struct batch_builder *bb, int max_tok, int max_seq, int max_bloc
 void batch_reset(struct batch_builder *bb);
 void batch_clear(struct batch_builder *bb);
 /* Append the next n_tok known ids of q; with wants_logits its last row is asked for. */
-void batch_add(struct batch_builder *bb, const struct kv_pool *pool, struct request *q, int n_tok, bool wants_logits);
+void batch_add(struct batch_builder *bb, const struct kv_pool *pool, struct request *q, int n_tok,
+               bool wants_logits);
 
 #endif

@@ -28,7 +28,8 @@ static void finish(struct engine *e, struct request *q, int rc, enum recto_finis
     q->finish = how;
     q->is_done = true;
     if (rc < 0)
-        snprintf(q->rc_text, sizeof q->rc_text, "%s", rc == RECTO_ECANCELED ? "cancelled" : err_text());
+        snprintf(q->rc_text, sizeof q->rc_text, "%s",
+                 rc == RECTO_ECANCELED ? "cancelled" : err_text());
     q->done_ns = runner_now_ns(&e->runner);
     sched_drop(&e->sched, &q->s);
     if (q->seen)
@@ -97,9 +98,10 @@ void engine_add(struct engine *e, struct request *q)
         e->waiting_since_ns = runner_now_ns(&e->runner);
     e->live[e->n_live++] = q;
     if (sched_add(&e->sched, &q->s) < 0) {
-        int rc = err(RECTO_EDEVICE,
-                     "device: the page may need %d tokens of KV cache, the pool has %d (--max-tokens or --kv-tokens)",
-                     q->s.max_tok, pool->n_block * pool->block_tok);
+        int rc = err(
+            RECTO_EDEVICE,
+            "device: the page may need %d tokens of KV cache, the pool has %d (--max-tokens or --kv-tokens)",
+            q->s.max_tok, pool->n_block * pool->block_tok);
 
         finish(e, q, rc, RECTO_FINISH_NONE);
         return;
@@ -192,7 +194,8 @@ static int run_parts(struct engine *e, const struct sched_part *part, int n)
 {
     batch_clear(&e->batch);
     for (int i = 0; i < n; i++)
-        batch_add(&e->batch, &e->runner.pool, request_of(part[i].page), part[i].n_tok, part[i].is_last);
+        batch_add(&e->batch, &e->runner.pool, request_of(part[i].page), part[i].n_tok,
+                  part[i].is_last);
     return runner_step(&e->runner, &e->batch, e->next);
 }
 
@@ -351,8 +354,8 @@ static void init_parts(struct engine *e, const struct engine_opts *o, const stru
                (int)div_up(e->model.cfg.decoder.context, e->runner.pool.block_tok), ro->max_out);
 }
 
-int engine_open(struct engine *e, const char *model_dir, const char *backend, const struct device_opts *dev,
-                const struct engine_opts *o)
+int engine_open(struct engine *e, const char *model_dir, const char *backend,
+                const struct device_opts *dev, const struct engine_opts *o)
 {
     int64_t kv_tok;
 
@@ -362,7 +365,8 @@ int engine_open(struct engine *e, const char *model_dir, const char *backend, co
     TRY(model_open(&e->model, model_dir, backend, dev));
     kv_tok = o->kv_tok ? o->kv_tok : (int64_t)o->max_running * e->model.cfg.decoder.context;
     if (kv_tok > INT32_MAX / 2)
-        return err(RECTO_EUSAGE, "a KV pool of %lld tokens is over the limit of %d", (long long)kv_tok, INT32_MAX / 2);
+        return err(RECTO_EUSAGE, "a KV pool of %lld tokens is over the limit of %d",
+                   (long long)kv_tok, INT32_MAX / 2);
     struct runner_opts ro = {
         .max_tok = o->chunk_tok + o->max_running,
         .max_seq = o->max_running,

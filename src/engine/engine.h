@@ -12,23 +12,24 @@
 #include <pthread.h>
 
 struct engine_opts {
-    int max_running;     /* pages that run at once */
-    int max_waiting;     /* pages that wait inside, beyond those that run; and as many again in the inbox */
-    int reserve;         /* places of max_running that only interactive pages may take */
-    int chunk_tok;       /* prompt rows a step */
-    int kv_block_tok;    /* 0: the device's choice */
-    int64_t kv_tok;      /* 0: max_running pages of full length */
-    size_t image_bytes;  /* of visual rows kept for images seen before */
+    int max_running; /* pages that run at once */
+    int max_waiting; /* pages that wait inside, beyond those that run; and as many again in the inbox */
+    int reserve;     /* places of max_running that only interactive pages may take */
+    int chunk_tok;                     /* prompt rows a step */
+    int kv_block_tok;                  /* 0: the device's choice */
+    int64_t kv_tok;                    /* 0: max_running pages of full length */
+    size_t image_bytes;                /* of visual rows kept for images seen before */
     int view_batch, view_batch_shared; /* 0: the device's choice; see sched_opts */
-    bool is_static;      /* static batches, for comparison */
+    bool is_static;                    /* static batches, for comparison */
     int64_t static_wait_us;
 };
 
 struct engine_stats {
-    int64_t n_step, n_row, n_out, n_view, n_done, n_failed, n_cancelled, n_late, n_loop, n_intervention;
+    int64_t n_step, n_row, n_out, n_view, n_done, n_failed, n_cancelled, n_late, n_loop,
+        n_intervention;
     int64_t n_preempted, n_image_hit, n_image_miss, n_shared_tok;
-    int64_t busy_ns;   /* device time of steps */
-    int64_t sched_ns;  /* host time of planning and bookkeeping */
+    int64_t busy_ns;  /* device time of steps */
+    int64_t sched_ns; /* host time of planning and bookkeeping */
     int n_running, n_waiting, n_block_free, n_block;
 };
 
@@ -48,15 +49,15 @@ struct engine {
     struct image_cache images;
     struct batch_builder batch;
     struct pick *next, *alone; /* by out row; by part of the step */
-    struct request **live; /* all that are inside, in no order */
+    struct request **live;     /* all that are inside, in no order */
     int n_live;
     int64_t waiting_since_ns; /* static batches */
     struct engine_stats stats;
 };
 
 /* Open the model, without a thread. After any outcome engine_close is safe. */
-int engine_open(struct engine *e, const char *model_dir, const char *backend, const struct device_opts *dev,
-                const struct engine_opts *o);
+int engine_open(struct engine *e, const char *model_dir, const char *backend,
+                const struct device_opts *dev, const struct engine_opts *o);
 int engine_start(struct engine *e);
 /* Stop: what runs or waits ends as cancelled (on_done is called for each), then free. */
 void engine_close(struct engine *e);

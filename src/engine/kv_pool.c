@@ -77,7 +77,8 @@ static void forget(struct kv_pool *p, int32_t b)
 
 void kv_pool_init(struct kv_pool *p, int n_block, int block_tok)
 {
-    *p = (struct kv_pool){.n_block = n_block, .block_tok = block_tok, .head = -1, .tail = -1, .n_bucket = 1};
+    *p = (struct kv_pool){
+        .n_block = n_block, .block_tok = block_tok, .head = -1, .tail = -1, .n_bucket = 1};
     while (p->n_bucket < n_block)
         p->n_bucket *= 2;
     p->block = mem_zero((size_t)n_block, sizeof *p->block);
@@ -162,7 +163,9 @@ void kv_publish(struct kv_pool *p, const struct kv_seq *s, int i, struct kv_key 
 
 void kv_release(struct kv_pool *p, struct kv_seq *s)
 {
-    while (s->n_block > 0) { /* from the end: the start of a prompt is the part most often shared, so it goes last */
+    while (
+        s->n_block >
+        0) { /* from the end: the start of a prompt is the part most often shared, so it goes last */
         int32_t b = s->block[--s->n_block];
 
         assert(p->block[b].n_holder > 0);

@@ -34,7 +34,8 @@ struct kv_pool {
     int32_t *bucket;    /* [n_bucket] first published block, -1: none */
     int n_bucket;       /* a power of two */
     struct kv_block *block;
-    int64_t n_shared_tok, n_forgotten; /* counters: tokens taken over; published blocks overwritten */
+    int64_t n_shared_tok,
+        n_forgotten; /* counters: tokens taken over; published blocks overwritten */
 };
 
 struct kv_seq {
@@ -55,7 +56,7 @@ void kv_publish(struct kv_pool *p, const struct kv_seq *s, int i, struct kv_key 
 /* Give everything back; s is empty and reusable. */
 void kv_release(struct kv_pool *p, struct kv_seq *s);
 void kv_seq_room(struct kv_seq *s, int n_block); /* room in the table for that many */
-void kv_seq_reset(struct kv_seq *s); /* free the table of an empty sequence */
+void kv_seq_reset(struct kv_seq *s);             /* free the table of an empty sequence */
 
 static inline int32_t kv_slot(const struct kv_pool *p, const struct kv_seq *s, int pos)
 {

@@ -20,7 +20,8 @@ out:
     return rc;
 }
 
-int model_open(struct model *m, const char *dir, const char *backend, const struct device_opts *opts)
+int model_open(struct model *m, const char *dir, const char *backend,
+               const struct device_opts *opts)
 {
     int64_t start = clock_ns();
 
@@ -30,8 +31,10 @@ int model_open(struct model *m, const char *dir, const char *backend, const stru
         return RECTO_EDEVICE;
     TRY(config_load(&m->cfg, dir));
     if (m->cfg.decoder.kv_heads != m->cfg.decoder.heads)
-        return err(RECTO_EMODEL, "model: %s/config.json: num_key_value_heads is %d, expected num_attention_heads (%d)",
-                   dir, m->cfg.decoder.kv_heads, m->cfg.decoder.heads);
+        return err(
+            RECTO_EMODEL,
+            "model: %s/config.json: num_key_value_heads is %d, expected num_attention_heads (%d)",
+            dir, m->cfg.decoder.kv_heads, m->cfg.decoder.heads);
     TRY(m->be->open(&m->dev, opts));
     m->be->info(m->dev, &m->info);
     TRY(load_weights(m, dir));

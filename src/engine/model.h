@@ -17,7 +17,8 @@ struct model {
 };
 
 /* dir holds config.json and *.safetensors. After any outcome model_close(m) is safe. RECTO_EMODEL, RECTO_EDEVICE. */
-int model_open(struct model *m, const char *dir, const char *backend, const struct device_opts *opts);
+int model_open(struct model *m, const char *dir, const char *backend,
+               const struct device_opts *opts);
 void model_close(struct model *m);
 
 #endif

@@ -36,7 +36,8 @@ struct kv_key *prefix_keys(const int32_t *id, int n_prompt, int block_tok, struc
 
         SHA256_Init(&ctx);
         SHA256_Update(&ctx, (const void *)&last, sizeof last);
-        SHA256_Update(&ctx, (const void *)(id + (size_t)i * (size_t)block_tok), (size_t)block_tok * sizeof *id);
+        SHA256_Update(&ctx, (const void *)(id + (size_t)i * (size_t)block_tok),
+                      (size_t)block_tok * sizeof *id);
         last = key[i] = close_key(&ctx);
     }
     return key;

@@ -16,9 +16,12 @@ static void dry_encode(struct runner *rn, int n_view, enum view_size size)
     struct run *r = &rn->run;
     const struct vision *v = &rn->model->vision;
     int side = view_px(size);
-    tensor out = scratch(r, DT_F32, (int64_t)n_view * vision_view_rows(v, size), rn->model->cfg.decoder.hidden);
+    tensor out = scratch(r, DT_F32, (int64_t)n_view * vision_view_rows(v, size),
+                         rn->model->cfg.decoder.hidden);
 
-    vision_encode(r, v, out, pixels_of(scratch(r, DT_U8, (int64_t)n_view * side, 3 * side), n_view, side), size);
+    vision_encode(r, v, out,
+                  pixels_of(scratch(r, DT_U8, (int64_t)n_view * side, 3 * side), n_view, side),
+                  size);
     scratch_reset(r, 0);
 }
 
@@ -29,7 +32,8 @@ static void dry_forward(struct runner *rn, const struct runner_opts *o)
     struct batch b = {.n_tok = o->max_tok, .n_out = o->max_out};
 
     r->batch = &b;
-    tensor x = scratch(r, DT_F32, b.n_tok, c->hidden), logits = scratch(r, DT_F32, b.n_out, c->vocab);
+    tensor x = scratch(r, DT_F32, b.n_tok, c->hidden),
+           logits = scratch(r, DT_F32, b.n_out, c->vocab);
     decoder_embed(r, &rn->model->decoder, x);
     decoder_forward(r, &rn->model->decoder, logits, x);
     scratch_reset(r, 0);
@@ -57,7 +61,8 @@ static int open_kv(struct runner *rn, const struct runner_opts *o)
 {
     const struct decoder_config *c = &rn->model->cfg.decoder;
     int block = o->kv_block_tok ? o->kv_block_tok : rn->model->info.kv_block_tok;
-    struct kv_shape shape = {c->layers, c->kv_heads, c->head_dim, (int)div_up(o->kv_tok, block), block};
+    struct kv_shape shape = {c->layers, c->kv_heads, c->head_dim, (int)div_up(o->kv_tok, block),
+                             block};
 
     if (block <= 0 || block % 16)
         return err(RECTO_EUSAGE, "a KV block of %d tokens: expected a multiple of 16", block);
@@ -71,8 +76,11 @@ int runner_open(struct runner *rn, const struct model *m, const struct runner_op
 {
     size_t n_logit = (size_t)o->max_out * (size_t)m->cfg.decoder.vocab;
 
-    *rn = (struct runner){.model = m, .max_out = o->max_out, .view_batch = o->view_batch ? o->view_batch : MAX(m->info.view_batch, 1)};
-    rn->run = (struct run){.be = m->be, .dev = m->dev, .act = m->info.act, .tap = o->tap, .tap_ctx = o->tap_ctx};
+    *rn = (struct runner){.model = m,
+                          .max_out = o->max_out,
+                          .view_batch = o->view_batch ? o->view_batch : MAX(m->info.view_batch, 1)};
+    rn->run = (struct run){
+        .be = m->be, .dev = m->dev, .act = m->info.act, .tap = o->tap, .tap_ctx = o->tap_ctx};
     TRY(open_scratch(rn, o));
     TRY(open_kv(rn, o));
     rn->logits = malloc(n_logit * sizeof *rn->logits);
@@ -131,7 +139,8 @@ static tensor upload_views(struct runner *rn, const struct sched_view *view, int
     tensor rows = scratch(r, DT_U8, (int64_t)n * side, 3 * side);
 
     for (int i = 0; i < n; i++)
-        op_upload(r, tensor_rows(rows, (int64_t)i * side, side), view_pixels(request_of(view[i].page), view[i].view));
+        op_upload(r, tensor_rows(rows, (int64_t)i * side, side),
+                  view_pixels(request_of(view[i].page), view[i].view));
     return pixels_of(rows, n, side);
 }
 
@@ -183,7 +192,8 @@ static tensor forward(struct runner *rn, const struct batch_builder *bb)
     const struct batch *b = &bb->b;
 
     r->batch = b;
-    tensor x = scratch(r, DT_F32, b->n_tok, d->cfg->hidden), logits = scratch(r, DT_F32, b->n_out, d->cfg->vocab);
+    tensor x = scratch(r, DT_F32, b->n_tok, d->cfg->hidden),
+           logits = scratch(r, DT_F32, b->n_out, d->cfg->vocab);
     decoder_embed(r, d, x);
     for (int i = 0; i < bb->n_visual; i++) {
         const struct batch_visual *v = &bb->visual[i];
@@ -202,7 +212,19 @@ int runner_forward(struct runner *rn, const struct batch_builder *bb)
 
     scratch_reset(r, 0);
     TRY(run_finish(r));
-    return r->be->download(r->dev, rn->logits, logits.data, (size_t)tensor_count(logits) * sizeof(float));
+    return r->be->download(r->dev, rn->logits, logits.data,
+                           (size_t)tensor_count(logits) * sizeof(float));
+}
+
+/* Devices choose the likeliest id; drawing at random is the host's, but for a simulated device, which has no logits. */
+static bool chooses_on_device(const struct runner *rn, int n)
+{
+    if (!rn->run.be->sample || rn->run.be->is_simulated)
+        return rn->run.be->sample != NULL;
+    for (int i = 0; i < n; i++)
+        if (rn->ask[i].sampler->temperature > 0)
+            return false;
+    return true;
 }
 
 int runner_step(struct runner *rn, const struct batch_builder *bb, struct pick *next)
@@ -213,13 +235,14 @@ int runner_step(struct runner *rn, const struct batch_builder *bb, struct pick *
     for (int i = 0; i < n; i++) {
         const struct request *q = bb->out[i];
 
-        rn->ask[i] = (struct sample_ask){&q->sampler, q->id, q->s.n_known, q->n_prompt, q->image.a,
-                                           rn->model->cfg.decoder.eos};
+        rn->ask[i] = (struct sample_ask){&q->sampler, q->id,      q->s.n_known,
+                                         q->n_prompt, q->image.a, rn->model->cfg.decoder.eos};
     }
-    if (!r->be->sample) {
+    if (!chooses_on_device(rn, n)) {
         TRY(runner_forward(rn, bb));
         for (int i = 0; i < n; i++)
-            next[i] = sampler_next(&rn->ask[i], rn->logits + (size_t)i * (size_t)vocab, vocab, &rn->sampling);
+            next[i] = sampler_next(&rn->ask[i], rn->logits + (size_t)i * (size_t)vocab, vocab,
+                                   &rn->sampling);
         return 0;
     }
     tensor logits = forward(rn, bb);

@@ -23,7 +23,7 @@ struct runner {
     struct kv_pool pool;
     int max_out, view_batch;
     int64_t kv_bytes;
-    float *logits; /* [max_out, vocab], host */
+    float *logits;          /* [max_out, vocab], host */
     struct sample_ask *ask; /* [max_out] */
     struct sampler_scratch sampling;
 };

@@ -32,7 +32,8 @@ int sched_add(struct sched *s, struct sched_page *p)
     if (div_up(p->max_tok, s->pool->block_tok) > s->pool->n_block)
         return RECTO_ENOSPC;
     p->n_known = p->n_prompt;
-    kv_seq_room(&p->kv, (int)div_up(p->max_tok, s->pool->block_tok)); /* so that steps allocate nothing */
+    kv_seq_room(&p->kv,
+                (int)div_up(p->max_tok, s->pool->block_tok)); /* so that steps allocate nothing */
     p->state = SCHED_WAITING;
     waiting_add(&s->waiting, p, false);
     return 0;
@@ -60,7 +61,8 @@ static void leave(struct sched *s, struct sched_page *p)
     int i = after_age(s, p->age) - 1;
 
     assert(i >= 0 && s->running[i] == p);
-    memmove(&s->running[i], &s->running[i + 1], (size_t)(s->n_running - i - 1) * sizeof(struct sched_page *));
+    memmove(&s->running[i], &s->running[i + 1],
+            (size_t)(s->n_running - i - 1) * sizeof(struct sched_page *));
     s->n_running--;
     s->n_interactive -= p->cls == CLASS_INTERACTIVE;
     kv_release(s->pool, &p->kv);
@@ -111,9 +113,11 @@ static int keys_of(const struct sched *s, const struct sched_page *p)
 static bool try_start(struct sched *s, struct sched_page *p)
 {
     int need = (int)div_up(p->n_known + 1, s->pool->block_tok), n;
-    bool is_first = s->n_running == 0; /* alone it may have everything: sched_add made sure that it fits */
+    bool is_first = s->n_running ==
+                    0; /* alone it may have everything: sched_add made sure that it fits */
 
-    if (!is_first && need - kv_shareable(s->pool, p->key, keys_of(s, p)) + reserved_blocks(s, p) > s->pool->n_free)
+    if (!is_first && need - kv_shareable(s->pool, p->key, keys_of(s, p)) + reserved_blocks(s, p) >
+                         s->pool->n_free)
         return false;
     n = kv_share(s->pool, &p->kv, p->key, keys_of(s, p));
     if (kv_reserve(s->pool, &p->kv, p->n_known + 1) < 0) {
@@ -151,7 +155,8 @@ static void admit(struct sched *s, int64_t since_us)
         struct sched_page *p = waiting_peek(&s->waiting, all ? CLASSES : CLASS_NORMAL);
         bool started = p && try_start(s, p);
 
-        if (p && !started && p->cls != CLASS_INTERACTIVE) { /* what waits for room must not stop the others */
+        if (p && !started &&
+            p->cls != CLASS_INTERACTIVE) { /* what waits for room must not stop the others */
             p = waiting_peek(&s->waiting, CLASS_NORMAL);
             started = p && try_start(s, p);
         }
@@ -218,7 +223,8 @@ static void plan_views(struct sched *s, bool interactive)
         bool tiles = p->n_encoded < p->n_tile;
         int last = tiles ? p->n_tile : p->n_tile + 1;
 
-        if (!takes_part(s, p) || (p->cls == CLASS_INTERACTIVE) != interactive || sched_is_encoded(p))
+        if (!takes_part(s, p) || (p->cls == CLASS_INTERACTIVE) != interactive ||
+            sched_is_encoded(p))
             continue;
         if (st->n_view && tiles != (st->view[0].view < st->view[0].page->n_tile))
             continue;
@@ -245,7 +251,8 @@ static void plan_rows(struct sched *s, bool decoding, bool interactive, int *bud
         struct sched_page *p = s->running[i];
         int64_t age = p->age, n_preempted = s->n_preempted;
 
-        if (sched_is_encoded(p) && takes_part(s, p) && (p->cls == CLASS_INTERACTIVE) == interactive &&
+        if (sched_is_encoded(p) && takes_part(s, p) &&
+            (p->cls == CLASS_INTERACTIVE) == interactive &&
             (p->n_known - p->n_cached == 1) == decoding)
             add_part(s, p, budget);
         if (s->n_preempted != n_preempted)
@@ -307,8 +314,10 @@ void sched_commit(struct sched *s, int64_t used_us)
         s->step.view[i].page->n_encoded++;
     s->n_step++;
     s->n_shared_step += !s->step.is_interactive;
-    s->used_us[s->step.is_interactive] += s->step.is_interactive ? used_us : INTERACTIVE_WEIGHT * used_us;
+    s->used_us[s->step.is_interactive] += s->step.is_interactive ? used_us
+                                                                 : INTERACTIVE_WEIGHT * used_us;
     level = mixed ? MIN(s->used_us[0], s->used_us[1]) : MAX(s->used_us[0], s->used_us[1]);
-    s->used_us[0] = MAX(s->used_us[0], level) - level; /* a side that had nothing to do saves nothing up */
+    s->used_us[0] = MAX(s->used_us[0], level) -
+                    level; /* a side that had nothing to do saves nothing up */
     s->used_us[1] = MAX(s->used_us[1], level) - level;
 }

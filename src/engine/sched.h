@@ -23,22 +23,22 @@ enum sched_state { SCHED_NEW, SCHED_WAITING, SCHED_RUNNING };
 struct sched_page {
     /* ---- set before sched_add ---- */
     enum sched_class cls;
-    uint64_t caller, job;      /* who asks; 0 is one of them */
-    int n_prompt, max_tok;     /* ids of the prompt; prompt and new ids at most */
-    int n_tile;                /* tiles; the global view comes on top */
-    int image_end;             /* position behind the last visual row */
-    const struct kv_key *key;  /* [n_key] of the prompt's full blocks, or NULL: nothing is shared */
+    uint64_t caller, job;     /* who asks; 0 is one of them */
+    int n_prompt, max_tok;    /* ids of the prompt; prompt and new ids at most */
+    int n_tile;               /* tiles; the global view comes on top */
+    int image_end;            /* position behind the last visual row */
+    const struct kv_key *key; /* [n_key] of the prompt's full blocks, or NULL: nothing is shared */
     int n_key;
 
     /* ---- the caller counts n_known up; the rest is the scheduler's ---- */
-    int n_known;               /* ids known: prompt and new */
-    int n_cached;              /* of these, in the cache */
-    int n_encoded;             /* views encoded, tiles first; n_tile + 1: all. The caller sets all when it has them */
-    bool is_covered;           /* the blocks taken over reach behind the image: this time no view is needed */
-    int n_published;           /* blocks published */
+    int n_known;  /* ids known: prompt and new */
+    int n_cached; /* of these, in the cache */
+    int n_encoded; /* views encoded, tiles first; n_tile + 1: all. The caller sets all when it has them */
+    bool is_covered; /* the blocks taken over reach behind the image: this time no view is needed */
+    int n_published; /* blocks published */
     int n_preempted;
     enum sched_state state;
-    int64_t age;               /* order of first admission */
+    int64_t age; /* order of first admission */
     struct kv_seq kv;
     struct sched_page *next, *prev; /* waiting */
 };
@@ -66,7 +66,7 @@ struct sched_opts {
     int max_running, reserve; /* places, and how many of them only interactive pages may take */
     int chunk_tok;            /* prompt rows a step */
     int view_batch;           /* views a group */
-    int view_batch_shared;    /* views a group while interactive pages run, so that they wait less; 0: view_batch */
+    int view_batch_shared; /* views a group while interactive pages run, so that they wait less; 0: view_batch */
     bool is_static;
     int64_t static_wait_us;
 };
@@ -78,7 +78,8 @@ struct sched {
     struct sched_page **running; /* [n_running] by age */
     int n_running, n_interactive;
     int64_t n_admitted;
-    int64_t used_us[2]; /* device time of shared steps [0], weighted, and of interactive ones [1], levelled */
+    int64_t used_us
+        [2]; /* device time of shared steps [0], weighted, and of interactive ones [1], levelled */
     struct sched_step step;
     int64_t n_preempted, n_step, n_shared_step; /* counters */
 };

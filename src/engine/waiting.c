@@ -20,7 +20,8 @@ static struct waiting_caller *find_caller(struct waiting_class *c, uint64_t id)
         c->caller = mem_grow(c->caller, (size_t)c->cap_caller, sizeof *c->caller);
     }
     k = &c->caller[c->n_caller++];
-    *k = (struct waiting_caller){.id = id, .served = c->clock}; /* it starts level, not with a debt to be paid to it */
+    *k = (struct waiting_caller){
+        .id = id, .served = c->clock}; /* it starts level, not with a debt to be paid to it */
     return k;
 }
 

@@ -18,8 +18,8 @@ const char *weight_name(char buf[WEIGHT_NAME_MAX], const char *fmt, ...)
     return buf;
 }
 
-void loader_init(struct loader *ld, struct weights *into, const struct backend *be, struct device *dev,
-                 const struct ckpt *ckpt)
+void loader_init(struct loader *ld, struct weights *into, const struct backend *be,
+                 struct device *dev, const struct ckpt *ckpt)
 {
     int layout = ckpt ? names_detect(ckpt) : NAMES_ORIGINAL;
 
@@ -77,7 +77,8 @@ static bool same_shape(const struct ckpt_view *v, int rank, const int64_t *n)
 }
 
 /* The view of that name, with its shape checked; false after a failure. */
-static bool find(struct loader *ld, struct ckpt_view *v, int rank, const int64_t *n, const char *name)
+static bool find(struct loader *ld, struct ckpt_view *v, int rank, const int64_t *n,
+                 const char *name)
 {
     char found[SHAPE_TEXT_MAX], wanted[SHAPE_TEXT_MAX];
 
@@ -92,15 +93,18 @@ static bool find(struct loader *ld, struct ckpt_view *v, int rank, const int64_t
     }
     ld->rc = names_find(ld->ckpt, ld->layout, name, v);
     if (ld->rc == 0 && !same_shape(v, rank, n))
-        ld->rc = err(RECTO_EMODEL, "model: %s in %s is %s, config.json expects %s: these files do not belong together", name,
-                     ckpt_path(ld->ckpt, v->tensor), shape_text(found, v->rank, v->n), shape_text(wanted, rank, n));
+        ld->rc = err(
+            RECTO_EMODEL,
+            "model: %s in %s is %s, config.json expects %s: these files do not belong together",
+            name, ckpt_path(ld->ckpt, v->tensor), shape_text(found, v->rank, v->n),
+            shape_text(wanted, rank, n));
     if (ld->rc == 0)
         ld->into->n_param += v->count;
     return ld->rc == 0;
 }
 
-static void pack(struct loader *ld, struct weight *w, const void *src, enum dtype dtype, int64_t n_out, int64_t n_in,
-                 bool force_f32)
+static void pack(struct loader *ld, struct weight *w, const void *src, enum dtype dtype,
+                 int64_t n_out, int64_t n_in, bool force_f32)
 {
     ld->rc = ld->into->be->pack(ld->into->dev, w, src, dtype, n_out, n_in, force_f32);
     if (ld->rc == 0)
@@ -122,8 +126,8 @@ static void load_bias(struct loader *ld, struct weight *w, const char *stem)
 
 /* ---- what modules call ----------------------------------------------------------------------------------------------- */
 
-static void load_matrix(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in, bool force_f32,
-                        const char *stem)
+static void load_matrix(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in,
+                        bool force_f32, const char *stem)
 {
     int64_t n[] = {n_out, n_in};
     char name[WEIGHT_NAME_MAX];
@@ -136,14 +140,16 @@ static void load_matrix(struct loader *ld, struct weight *w, int64_t n_out, int6
     drop(ld, &v);
 }
 
-void load_linear(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in, bool has_bias, const char *stem)
+void load_linear(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in, bool has_bias,
+                 const char *stem)
 {
     load_matrix(ld, w, n_out, n_in, false, stem);
     if (has_bias)
         load_bias(ld, w, stem);
 }
 
-void load_linear_f32(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in, const char *stem)
+void load_linear_f32(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in,
+                     const char *stem)
 {
     load_matrix(ld, w, n_out, n_in, true, stem);
 }
@@ -168,7 +174,8 @@ static void channels_last(char *to, const char *from, int64_t n_out, int64_t c, 
     for (int64_t o = 0; o < n_out; o++)
         for (int64_t k = 0; k < 9; k++)
             for (int64_t i = 0; i < c; i++)
-                memcpy(to + ((o * 9 + k) * c + i) * (int64_t)size, from + ((o * c + i) * 9 + k) * (int64_t)size, size);
+                memcpy(to + ((o * 9 + k) * c + i) * (int64_t)size,
+                       from + ((o * c + i) * 9 + k) * (int64_t)size, size);
 }
 
 void load_conv3(struct loader *ld, struct weight *w, int64_t n_out, int64_t c, const char *stem)
@@ -210,7 +217,8 @@ float *load_host(struct loader *ld, int rank, const int64_t *n, const char *name
     return NULL;
 }
 
-static tensor upload(struct loader *ld, enum dtype dtype, int rank, int64_t rows, int64_t cols, const void *host)
+static tensor upload(struct loader *ld, enum dtype dtype, int rank, int64_t rows, int64_t cols,
+                     const void *host)
 {
     size_t bytes = (size_t)(rows * cols) * dtype_size(dtype);
     tensor t = tensor_view(NULL, dtype, rank, rows, cols, 1, 1);

@@ -69,7 +69,8 @@ static float at(tensor t, int64_t i)
 static void report(struct golden *g, const char *name, const struct distance *d, bool holds)
 {
     g->n_bad += !holds;
-    golden_line(g, "  %-44s rel L2 %.2e  max abs %.2e  %s", name, relative(d), d->max_abs, holds ? "ok" : "FAILED");
+    golden_line(g, "  %-44s rel L2 %.2e  max abs %.2e  %s", name, relative(d), d->max_abs,
+                holds ? "ok" : "FAILED");
 }
 
 static void compare_tap(struct golden *g, const struct ckpt_tensor *want, tensor got, int64_t every)

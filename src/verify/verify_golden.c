@@ -27,7 +27,7 @@ struct case_run {
 
 /* ---- a case's inputs ------------------------------------------------------------------------------------------------- */
 
-static int decode_png(struct case_run *c, const char *path, struct recto_image *im)
+static int decode(struct case_run *c, const char *path, struct recto_image *im)
 {
     struct buf file = {0};
     struct page_note note = {0};
@@ -40,21 +40,35 @@ static int decode_png(struct case_run *c, const char *path, struct recto_image *
     return rc;
 }
 
+/* DIR/NAME.png, or NAME.ppm where that is missing: a PPM needs no helper, so machines without one can verify too. */
+static void picture_path(struct buf *path, const char *stem, const char *suffix)
+{
+    buf_fmt(path, "%s%s.png", stem, suffix);
+    if (file_exists(path->p))
+        return;
+    buf_clear(path);
+    buf_fmt(path, "%s%s.ppm", stem, suffix);
+}
+
 /* The view of the reference, if its picture is there: must be ours byte for byte. */
 static int check_view(struct case_run *c, const char *suffix, const unsigned char *got, int side)
 {
     struct recto_image im = {0};
     struct buf path = {0};
+    char name[32];
     int rc = 0;
 
-    buf_fmt(&path, "%s_%s.png", c->stem, suffix);
+    snprintf(name, sizeof name, "_%s", suffix);
+    picture_path(&path, c->stem, name);
     if (file_exists(path.p))
-        rc = decode_png(c, path.p, &im);
+        rc = decode(c, path.p, &im);
     if (im.rgb) {
-        bool same = im.width == side && im.height == side && memcmp(im.rgb, got, (size_t)side * side * 3) == 0;
+        bool same = im.width == side && im.height == side &&
+                    memcmp(im.rgb, got, (size_t)side * side * 3) == 0;
 
         c->golden.n_bad += !same;
-        golden_line(&c->golden, "  view %-39s %s", suffix, same ? "equal byte for byte  ok" : "FAILED");
+        golden_line(&c->golden, "  view %-39s %s", suffix,
+                    same ? "equal byte for byte  ok" : "FAILED");
     }
     recto_image_reset(&im);
     buf_reset(&path);
@@ -68,8 +82,8 @@ static int make_views(struct case_run *c)
     char name[16];
     int rc;
 
-    buf_fmt(&path, "%s.png", c->stem);
-    TRY_OUT(decode_png(c, path.p, &im));
+    picture_path(&path, c->stem, "");
+    TRY_OUT(decode(c, path.p, &im));
     TRY_OUT(views_make(&c->views, &im, c->model->cfg.crop_mode));
     TRY_OUT(check_view(c, "global", c->views.global, VIEW_GLOBAL));
     for (int i = 0; i < c->views.n_tile; i++) {
@@ -93,14 +107,16 @@ static int make_prompt(struct case_run *c)
     c->golden.is_seen[t - c->taps.tensor] = true;
     c->n_new = greedy ? (int)greedy->count : 64;
     if (t->count < 1 || t->count + c->n_new > c->model->cfg.decoder.context)
-        return err(RECTO_EMODEL, "%s.safetensors: input_ids has %lld ids, over the context", c->stem, (long long)t->count);
+        return err(RECTO_EMODEL, "%s.safetensors: input_ids has %lld ids, over the context",
+                   c->stem, (long long)t->count);
     q->id = mem_zero((size_t)(t->count + c->n_new), sizeof *q->id);
     TRY(ckpt_read_i32(t->dtype, t->data, t->count, q->id));
     q->n_prompt = q->s.n_known = (int)t->count;
     q->image_at = q->n_prompt;
     for (int i = 0; i < q->n_prompt; i++) {
         if (q->id[i] < 0 || q->id[i] >= c->model->cfg.decoder.vocab)
-            return err(RECTO_EMODEL, "%s.safetensors: input_ids holds %d, outside the vocabulary", c->stem, q->id[i]);
+            return err(RECTO_EMODEL, "%s.safetensors: input_ids holds %d, outside the vocabulary",
+                       c->stem, q->id[i]);
         if (q->id[i] == image && n++ == 0)
             q->image_at = i;
     }
@@ -109,8 +125,9 @@ static int make_prompt(struct case_run *c)
     q->global = c->views.global;
     q->n_visual = vision_page_rows(&c->model->vision, q->n_tile);
     if (n != q->n_visual)
-        return err(RECTO_EMODEL, "%s.safetensors: %d image ids in input_ids, the picture makes %d rows", c->stem, n,
-                   q->n_visual);
+        return err(RECTO_EMODEL,
+                   "%s.safetensors: %d image ids in input_ids, the picture makes %d rows", c->stem,
+                   n, q->n_visual);
     return 0;
 }
 
@@ -151,8 +168,8 @@ static int run_prompt(struct case_run *c, struct runner *rn, struct batch_builde
 }
 
 /* n_new greedy ids after the prompt, whose K and V are in the cache; name is the tap of the reference's ids. */
-static int run_greedy(struct case_run *c, struct runner *rn, struct batch_builder *bb, struct guard guard,
-                      const char *name)
+static int run_greedy(struct case_run *c, struct runner *rn, struct batch_builder *bb,
+                      struct guard guard, const char *name)
 {
     struct request *q = &c->req;
     struct pick next;
@@ -173,9 +190,11 @@ static int run_greedy(struct case_run *c, struct runner *rn, struct batch_builde
     return 0;
 }
 
-static int run_ids(struct case_run *c, struct runner *rn, struct batch_builder *bb, int guard_n, int guard_w)
+static int run_ids(struct case_run *c, struct runner *rn, struct batch_builder *bb, int guard_n,
+                   int guard_w)
 {
-    struct guard plain = {.exempt = {-1, -1}}, whole = {.n = 3, .window = SAMPLER_WHOLE, .exempt = {-1, -1}};
+    struct guard plain = {.exempt = {-1, -1}},
+                 whole = {.n = 3, .window = SAMPLER_WHOLE, .exempt = {-1, -1}};
     struct guard asked = {.n = MAX(guard_n, 0), .window = guard_w, .exempt = {-1, -1}};
     char name[64];
 
@@ -230,10 +249,12 @@ out:
     return rc;
 }
 
-static int verify_case(const struct model *m, struct page_source *source, const struct recto_settings *s, const char *dir,
-                       const char *name, int guard_n, int guard_w, recto_line_fn *print, void *ctx, int *n_bad)
+static int verify_case(const struct model *m, struct page_source *source,
+                       const struct recto_settings *s, const char *dir, const char *name,
+                       int guard_n, int guard_w, recto_line_fn *print, void *ctx, int *n_bad)
 {
-    struct case_run c = {.model = m, .source = source, .golden = {.print = print, .print_ctx = ctx}};
+    struct case_run c = {
+        .model = m, .source = source, .golden = {.print = print, .print_ctx = ctx}};
     struct buf path = {0};
     int rc;
 
@@ -246,8 +267,8 @@ static int verify_case(const struct model *m, struct page_source *source, const 
     TRY_OUT(make_views(&c));
     TRY_OUT(make_prompt(&c));
     TRY_OUT(run_case(&c, s, guard_n, guard_w));
-    golden_line(&c.golden, "  %s: worst tap %.2e (bound %.0e), worst logit %.2e (bound %.0e): %s", name,
-                c.golden.worst_rel, GOLDEN_TAP_REL, c.golden.worst_logit, GOLDEN_LOGITS_ABS,
+    golden_line(&c.golden, "  %s: worst tap %.2e (bound %.0e), worst logit %.2e (bound %.0e): %s",
+                name, c.golden.worst_rel, GOLDEN_TAP_REL, c.golden.worst_logit, GOLDEN_LOGITS_ABS,
                 c.golden.n_bad ? "FAILED" : "all hold");
     *n_bad += c.golden.n_bad;
 out:
@@ -269,8 +290,9 @@ static int is_case(const struct dirent *d)
     return str_ends(n, STR(".safetensors")) && !str_starts(n, STR("model"));
 }
 
-static int verify_all(const struct model *m, struct page_source *source, const struct recto_settings *s, const char *dir,
-                      const char *name, int guard_n, int guard_w, recto_line_fn *print, void *ctx)
+static int verify_all(const struct model *m, struct page_source *source,
+                      const struct recto_settings *s, const char *dir, const char *name,
+                      int guard_n, int guard_w, recto_line_fn *print, void *ctx)
 {
     struct dirent **list = NULL;
     int n_bad = 0, rc = 0, n = name ? 0 : scandir(dir, &list, is_case, alphasort);
@@ -278,7 +300,8 @@ static int verify_all(const struct model *m, struct page_source *source, const s
     if (name)
         rc = verify_case(m, source, s, dir, name, guard_n, guard_w, print, ctx, &n_bad);
     else if (n <= 0)
-        rc = err(RECTO_ENOTFOUND, "%s: no case (NAME.png beside NAME.safetensors) in this folder", dir);
+        rc = err(RECTO_ENOTFOUND, "%s: no case (NAME.png beside NAME.safetensors) in this folder",
+                 dir);
     for (int i = 0; i < n; i++) {
         char *stem = mem_strndup(list[i]->d_name, strlen(list[i]->d_name) - strlen(".safetensors"));
 
@@ -289,13 +312,15 @@ static int verify_all(const struct model *m, struct page_source *source, const s
     }
     free(list);
     if (rc == 0 && n_bad)
-        rc = err(RECTO_EVERIFY, "%d comparisons are out of bounds: this build, or this checkpoint, differs from the reference",
-                 n_bad);
+        rc = err(
+            RECTO_EVERIFY,
+            "%d comparisons are out of bounds: this build, or this checkpoint, differs from the reference",
+            n_bad);
     return rc;
 }
 
-int recto_verify_golden(const struct recto_settings *s, const char *dir, const char *name, int guard_n, int guard_w,
-                        recto_line_fn *print, void *ctx)
+int recto_verify_golden(const struct recto_settings *s, const char *dir, const char *name,
+                        int guard_n, int guard_w, recto_line_fn *print, void *ctx)
 {
     /* fp32 unless asked for: the bounds are those of fp32 */
     const char *precision = strcmp(s->precision, "auto") == 0 ? "fp32" : s->precision;
@@ -307,8 +332,10 @@ int recto_verify_golden(const struct recto_settings *s, const char *dir, const c
 
     TRY_OUT(page_source_open(&source, s));
     TRY_OUT(model_open(&m, dir, s->device, &dev));
-    snprintf(line, sizeof line, "model %s: %lld parameters, device %s, kernels %s, precision %s, %d threads", dir,
-             (long long)m.weights.n_param, m.be->name, m.info.kernels, m.info.precision, m.info.threads);
+    snprintf(line, sizeof line,
+             "model %s: %lld parameters, device %s, kernels %s, precision %s, %d threads", dir,
+             (long long)m.weights.n_param, m.be->name, m.info.kernels, m.info.precision,
+             m.info.threads);
     print(ctx, line);
     rc = verify_all(&m, source, s, dir, name, guard_n, guard_w, print, ctx);
 out:

@@ -59,7 +59,8 @@ void flow_reset(struct flow *f)
 /* x [v * 2n, dim] is updated in place.   Source: Qwen2DecoderLayer.forward
  *   x += Wo Attn(RoPE(Wq h), RoPE(Wk h), Wv h)   h = RMSNorm(x), biases in q, k and v
  *   x += Down(silu(Gate h) * Up h)               h = RMSNorm(x)                          */
-static void flow_layer(struct run *r, const struct flow *f, const struct flow_layer *l, tensor x, enum view_size size)
+static void flow_layer(struct run *r, const struct flow *f, const struct flow_layer *l, tensor x,
+                       enum view_size size)
 {
     size_t mark = scratch_mark(r);
     int n = (int)f->n_row[size];
@@ -99,6 +100,7 @@ void flow_encode(struct run *r, const struct flow *f, tensor out, tensor feat, e
         tap(r, x, "encoder_layer%d", i);
     }
     for (int64_t i = 0; i < v; i++)
-        op_rmsnorm(r, tensor_rows(out, i * n, n), tensor_rows(x, i * 2 * n + n, n), f->norm, f->cfg->eps);
+        op_rmsnorm(r, tensor_rows(out, i * n, n), tensor_rows(x, i * 2 * n + n, n), f->norm,
+                   f->cfg->eps);
     scratch_reset(r, mark);
 }

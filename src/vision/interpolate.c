@@ -73,7 +73,8 @@ static void resample(float *out, const float *in, int outer, int from, int to, i
 float *interpolate_positions(const float *in, int from, int to, int c, bool round_bf16)
 {
     size_t n = (size_t)to * to * c;
-    float *wide = mem_alloc((size_t)from * to * c * sizeof *wide), *out = mem_alloc(n * sizeof *out);
+    float *wide = mem_alloc((size_t)from * to * c * sizeof *wide),
+          *out = mem_alloc(n * sizeof *out);
 
     resample(wide, in, from, from, to, c);
     resample(out, wide, 1, from, to, to * c);

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-
 static int grid_of(const struct sam *s, enum view_size size)
 {
     return view_px(size) / s->cfg->patch;
@@ -38,13 +37,15 @@ static void load_pos(struct sam *s, struct loader *ld)
 }
 
 /* Windows use their table as it is; global blocks need one of 2g - 1 rows for each grid. */
-static void load_rel(struct sam *s, struct loader *ld, struct sam_block *b, int i, const char *axis, tensor out[VIEW_SIZES])
+static void load_rel(struct sam *s, struct loader *ld, struct sam_block *b, int i, const char *axis,
+                     tensor out[VIEW_SIZES])
 {
     int hd = s->cfg->width / s->cfg->heads, side = b->window ? b->window : grid_of(s, GLOBAL_VIEW);
     int64_t n[] = {2 * side - 1, hd};
     char name[WEIGHT_NAME_MAX];
     enum dtype dtype;
-    float *host = load_host(ld, 2, n, weight_name(name, "model.sam_model.blocks.%d.attn.rel_pos_%s", i, axis), &dtype);
+    float *host = load_host(
+        ld, 2, n, weight_name(name, "model.sam_model.blocks.%d.attn.rel_pos_%s", i, axis), &dtype);
 
     if (!host)
         return;
@@ -66,14 +67,19 @@ static void load_block(struct sam *s, struct loader *ld, int i)
     char n[WEIGHT_NAME_MAX];
 
     b->window = s->cfg->is_global[i] ? 0 : s->cfg->window;
-    load_norm(ld, &b->norm1_w, &b->norm1_b, c, weight_name(n, "model.sam_model.blocks.%d.norm1", i));
-    load_linear(ld, &b->qkv, 3 * c, c, true, weight_name(n, "model.sam_model.blocks.%d.attn.qkv", i));
+    load_norm(ld, &b->norm1_w, &b->norm1_b, c,
+              weight_name(n, "model.sam_model.blocks.%d.norm1", i));
+    load_linear(ld, &b->qkv, 3 * c, c, true,
+                weight_name(n, "model.sam_model.blocks.%d.attn.qkv", i));
     load_rel(s, ld, b, i, "h", b->rel_h);
     load_rel(s, ld, b, i, "w", b->rel_w);
     load_linear(ld, &b->proj, c, c, true, weight_name(n, "model.sam_model.blocks.%d.attn.proj", i));
-    load_norm(ld, &b->norm2_w, &b->norm2_b, c, weight_name(n, "model.sam_model.blocks.%d.norm2", i));
-    load_linear(ld, &b->lin1, inner, c, true, weight_name(n, "model.sam_model.blocks.%d.mlp.lin1", i));
-    load_linear(ld, &b->lin2, c, inner, true, weight_name(n, "model.sam_model.blocks.%d.mlp.lin2", i));
+    load_norm(ld, &b->norm2_w, &b->norm2_b, c,
+              weight_name(n, "model.sam_model.blocks.%d.norm2", i));
+    load_linear(ld, &b->lin1, inner, c, true,
+                weight_name(n, "model.sam_model.blocks.%d.mlp.lin1", i));
+    load_linear(ld, &b->lin2, c, inner, true,
+                weight_name(n, "model.sam_model.blocks.%d.mlp.lin2", i));
 }
 
 void sam_load(struct sam *s, struct loader *ld, const struct sam_config *cfg, int64_t n_out)
@@ -105,14 +111,16 @@ void sam_reset(struct sam *s)
 /* x [v * g * g, c] is updated in place.   Source: Block.forward
  *   x += Proj Attn(LayerNorm(x))            windows are cut after the norm: padding is zero before qkv
  *   x += Lin2 gelu(Lin1 LayerNorm(x))                                                                   */
-static void sam_block(struct run *r, const struct sam *s, const struct sam_block *b, tensor x, enum view_size size)
+static void sam_block(struct run *r, const struct sam *s, const struct sam_block *b, tensor x,
+                      enum view_size size)
 {
     size_t mark = scratch_mark(r);
     tensor h = scratch_like(r, x), qkv = scratch_for(r, x, &b->qkv), a = scratch_like(r, x);
 
     op_layernorm(r, h, x, b->norm1_w, b->norm1_b, s->cfg->eps);
     op_linear(r, qkv, h, &b->qkv);
-    op_attend_relpos(r, a, qkv, &b->qkv, b->rel_h[size], b->rel_w[size], grid_of(s, size), b->window, s->cfg->heads);
+    op_attend_relpos(r, a, qkv, &b->qkv, b->rel_h[size], b->rel_w[size], grid_of(s, size),
+                     b->window, s->cfg->heads);
     op_linear_add(r, x, a, &b->proj);
     scratch_reset(r, mark);
 
@@ -141,7 +149,8 @@ static void tap_nchw(struct run *r, tensor x, int64_t v, int64_t side, const cha
 }
 
 /* Layer norms over channels at each pixel are plain row norms here, since a row is a pixel. */
-static void neck_and_nets(struct run *r, const struct sam *s, tensor out, tensor x, int64_t v, int64_t g)
+static void neck_and_nets(struct run *r, const struct sam *s, tensor out, tensor x, int64_t v,
+                          int64_t g)
 {
     int64_t half = (g - 1) / 2 + 1;
     tensor a = scratch_for(r, x, &s->neck_conv1), b = scratch_like(r, a);

@@ -16,8 +16,9 @@
 struct sam_block {
     tensor norm1_w, norm1_b, norm2_w, norm2_b;
     struct weight qkv, proj, lin1, lin2;
-    tensor rel_h[VIEW_SIZES], rel_w[VIEW_SIZES]; /* per view size; equal where the block has windows */
-    int window;                                  /* 0: global */
+    tensor rel_h[VIEW_SIZES],
+        rel_w[VIEW_SIZES]; /* per view size; equal where the block has windows */
+    int window;            /* 0: global */
 };
 
 struct sam {

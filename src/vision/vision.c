@@ -5,7 +5,8 @@ void vision_load(struct vision *v, struct loader *ld, const struct model_config 
     ld->is_of_views = true;
     sam_load(&v->sam, ld, &cfg->sam, cfg->flow.dim);
     flow_load(&v->flow, ld, &cfg->flow, cfg->sam.patch);
-    load_linear(ld, &v->projector, cfg->decoder.hidden, cfg->flow.dim, true, "model.projector.layers");
+    load_linear(ld, &v->projector, cfg->decoder.hidden, cfg->flow.dim, true,
+                "model.projector.layers");
     v->separator = tensor_as_rows(load_vec(ld, cfg->decoder.hidden, "model.view_seperator"), 1);
     ld->is_of_views = false;
 }
@@ -16,7 +17,8 @@ void vision_reset(struct vision *v)
     flow_reset(&v->flow);
 }
 
-void vision_encode(struct run *r, const struct vision *v, tensor out, tensor pixels, enum view_size size)
+void vision_encode(struct run *r, const struct vision *v, tensor out, tensor pixels,
+                   enum view_size size)
 {
     size_t mark = scratch_mark(r);
     int64_t rows = pixels.n[0] * vision_view_rows(v, size);

@@ -17,7 +17,8 @@ void vision_load(struct vision *v, struct loader *ld, const struct model_config 
 void vision_reset(struct vision *v);
 
 /* pixels U8 [v, S, S, 3] -> out [v * n, hidden], n = rows of one such view. Tap: projector_out. */
-void vision_encode(struct run *r, const struct vision *v, tensor out, tensor pixels, enum view_size size);
+void vision_encode(struct run *r, const struct vision *v, tensor out, tensor pixels,
+                   enum view_size size);
 
 /* Rows of one view; rows of a page with n_tile tiles: locals, then global, then one separator. */
 int vision_view_rows(const struct vision *v, enum view_size size);

@@ -50,7 +50,8 @@ static struct recto_page *await(struct recto *r, uint64_t id, struct buf *text, 
     return page;
 }
 
-static struct recto_page *read_input(struct recto *r, struct recto_input in, struct recto_options *o)
+static struct recto_page *read_input(struct recto *r, struct recto_input in,
+                                     struct recto_options *o)
 {
     struct buf text = {0};
     uint64_t id;

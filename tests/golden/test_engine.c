@@ -95,7 +95,8 @@ static void await(struct page *p)
 {
     struct timespec ms = {0, 1000000};
 
-    for (int i = 0; i < 600000 && !atomic_load(&p->n_done); i++) /* ten minutes: a hang guard only */
+    for (int i = 0; i < 600000 && !atomic_load(&p->n_done);
+         i++) /* ten minutes: a hang guard only */
         nanosleep(&ms, NULL);
     assert_int_equal(atomic_load(&p->n_done), 1);
 }
@@ -108,8 +109,10 @@ struct config {
 static void open_engine(struct engine *e, const struct config *c)
 {
     struct device_opts dev = {"cpu", c->precision, c->kernels, false, c->threads};
-    struct engine_opts o = {
-        .max_running = c->running, .chunk_tok = c->chunk, .max_waiting = 8, .kv_block_tok = c->block};
+    struct engine_opts o = {.max_running = c->running,
+                            .chunk_tok = c->chunk,
+                            .max_waiting = 8,
+                            .kv_block_tok = c->block};
     int rc = engine_open(e, TEST_DIR "/golden/tiny", "cpu", &dev, &o);
 
     if (rc < 0 || engine_start(e) < 0)
@@ -179,14 +182,16 @@ static void equal_in_fp32(void **state)
 
 static void equal_in_default_precision(void **state)
 {
-    const struct config plain = {"auto", "auto", 1, 16, 8192, 1}, all = {"auto", "auto", 2, 64, 37, N_PAGE};
+    const struct config plain = {"auto", "auto", 1, 16, 8192, 1},
+                        all = {"auto", "auto", 2, 64, 37, N_PAGE};
 
     expect_equal("all at once, default precision", &plain, &all);
 }
 
 static void equal_in_portable_c(void **state)
 {
-    const struct config plain = {"fp32", "c", 1, 16, 8192, 1}, all = {"fp32", "c", 2, 64, 37, N_PAGE};
+    const struct config plain = {"fp32", "c", 1, 16, 8192, 1},
+                        all = {"fp32", "c", 2, 64, 37, N_PAGE};
 
     expect_equal("all at once, portable C", &plain, &all);
 }
@@ -219,7 +224,8 @@ static void cancel_frees_slot_and_blocks(void **state)
 static void a_page_that_never_fits_is_refused_alone(void **state)
 {
     struct device_opts dev = {"cpu", "fp32", "auto", false, 1};
-    struct engine_opts o = {.max_running = 2, .chunk_tok = 64, .max_waiting = 8, .kv_block_tok = 16, .kv_tok = 320};
+    struct engine_opts o = {
+        .max_running = 2, .chunk_tok = 64, .max_waiting = 8, .kv_block_tok = 16, .kv_tok = 320};
     struct engine e;
     struct page p[2];
 

@@ -51,7 +51,8 @@ static struct recto_page *read_page(struct recto *r, const char *name, bool grou
     }
     assert_non_null(page);
     if (page->status != RECTO_PAGE_OK)
-        fail_msg("%s: %s: %s", name, recto_status_name(page->status), page->error_text ? page->error_text : "");
+        fail_msg("%s: %s: %s", name, recto_status_name(page->status),
+                 page->error_text ? page->error_text : "");
     buf_reset(&path);
     return page;
 }
@@ -89,7 +90,8 @@ static size_t same_ids(const struct recto_page *p, const json_t *ids)
     return n;
 }
 
-static void each_page(const char *precision, void (*check)(const struct recto_page *, const json_t *, const char *))
+static void each_page(const char *precision,
+                      void (*check)(const struct recto_page *, const json_t *, const char *))
 {
     json_t *all, *e;
     struct recto *r = open_mini(precision);
@@ -119,7 +121,8 @@ static void check_ids(const struct recto_page *p, const json_t *e, const char *n
     size_t same = same_ids(p, ids), want = json_array_size(ids);
     bool equal = same == want && (size_t)p->n_token == want;
 
-    print_message("%s: %zu of %zu ids equal from the start, %d read\n", name, same, want, p->n_token);
+    print_message("%s: %zu of %zu ids equal from the start, %d read\n", name, same, want,
+                  p->n_token);
     n_equal += equal;
     if (strcmp(name, "page10") != 0)
         assert_true(equal);
@@ -143,7 +146,8 @@ static void check_text(const struct recto_page *p, const json_t *e, const char *
     d = lev(p->raw, p->n_raw, truth.p, truth.n);
     edits[boxes] += d;
     length[boxes] += (int)truth.n;
-    print_message("%s: %d edits in %zu characters (recorded in bf16: %d)\n", name, d, truth.n, recorded);
+    print_message("%s: %d edits in %zu characters (recorded in bf16: %d)\n", name, d, truth.n,
+                  recorded);
 }
 
 /* Bounds: the recorded bf16 run has 2 edits in the plain pages and 54 in the two with boxes, nearly all box digits. Other
@@ -152,14 +156,16 @@ static void default_precision_text(void **state)
 {
     each_page("auto", check_text);
     print_message("plain pages: CER %.3f %% (%d / %d); with boxes: CER %.2f %% (%d / %d)\n",
-                  100.0 * edits[0] / length[0], edits[0], length[0], 100.0 * edits[1] / length[1], edits[1], length[1]);
+                  100.0 * edits[0] / length[0], edits[0], length[0], 100.0 * edits[1] / length[1],
+                  edits[1], length[1]);
     assert_in_range(edits[0], 0, 4);
     assert_in_range(edits[1], 0, 80);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fp32_ids), cmocka_unit_test(default_precision_text)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fp32_ids),
+                                       cmocka_unit_test(default_precision_text)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

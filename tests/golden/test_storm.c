@@ -5,7 +5,8 @@
 #ifndef __has_feature
 #define __has_feature(x) 0
 #endif
-#if !defined(__SANITIZE_ADDRESS__) && !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+#if !defined(__SANITIZE_ADDRESS__) && !__has_feature(address_sanitizer) && \
+    !__has_feature(thread_sanitizer)
 #define COUNTS_CALLS 1 /* the allocator is ours to stand in front of */
 #else
 #define COUNTS_CALLS 0
@@ -44,7 +45,8 @@ static struct storm_page *make_page(int i)
     struct storm_page *p = mem_zero(1, sizeof *p);
     struct request *q = &p->req;
 
-    p->which = 1 + (int)storm_random(PAGES / 4); /* every picture about four times: the caches have work */
+    p->which = 1 + (int)storm_random(PAGES /
+                                     4); /* every picture about four times: the caches have work */
     q->owner = p;
     q->s.cls = (enum sched_class)storm_random(CLASSES);
     q->s.caller = storm_random(5);
@@ -105,7 +107,9 @@ static void storm_on_the_simulated_device(void **state)
     struct engine e;
     int n = 0, n_cancel = 0, n_late = 0, n_ok = 0, n_broken = 0;
 
-    assert_int_equal(engine_open(&e, SOURCE_DIR "/tests/fixtures/config_released.json", "sim:h200", &dev, &o), 0);
+    assert_int_equal(
+        engine_open(&e, SOURCE_DIR "/tests/fixtures/config_released.json", "sim:h200", &dev, &o),
+        0);
     sim_break_pages(e.model.dev, 97);
     while (n < PAGES || e.n_live) {
         while (n < PAGES && e.n_live < e.max_live && storm_random(3)) {
@@ -117,7 +121,9 @@ static void storm_on_the_simulated_device(void **state)
             n++;
         }
         if (n && storm_random(50) == 0)
-            atomic_store(&page[n - 1 - (int)storm_random((uint32_t)(n < 200 ? n : 200))]->req.is_cancelled, true);
+            atomic_store(
+                &page[n - 1 - (int)storm_random((uint32_t)(n < 200 ? n : 200))]->req.is_cancelled,
+                true);
         engine_turn(&e);
     }
     expect_calm(&e, page, PAGES);
@@ -138,9 +144,10 @@ static void storm_on_the_simulated_device(void **state)
         free(page[i]->req.id);
         free(page[i]);
     }
-    print_message("%d pages: %d ok, %d cancelled, %d late, %d broken; %lld preempted, %lld images and %lld tokens found\n",
-                  PAGES, n_ok, n_cancel, n_late, n_broken, (long long)e.sched.n_preempted, (long long)e.images.n_hit,
-                  (long long)e.runner.pool.n_shared_tok);
+    print_message(
+        "%d pages: %d ok, %d cancelled, %d late, %d broken; %lld preempted, %lld images and %lld tokens found\n",
+        PAGES, n_ok, n_cancel, n_late, n_broken, (long long)e.sched.n_preempted,
+        (long long)e.images.n_hit, (long long)e.runner.pool.n_shared_tok);
     assert_int_equal(n_ok + n_cancel + n_late + n_broken, PAGES);
     assert_in_range(n_ok, PAGES / 3, PAGES);
     assert_in_range(n_broken, 30, PAGES);
@@ -153,14 +160,17 @@ static void storm_on_the_simulated_device(void **state)
 static void steps_allocate_nothing(void **state)
 {
     struct device_opts dev = {.name = "sim:h200"};
-    struct engine_opts o = {.max_running = 64, .max_waiting = 64, .chunk_tok = 2048, .kv_tok = 64 * 2000};
+    struct engine_opts o = {
+        .max_running = 64, .max_waiting = 64, .chunk_tok = 2048, .kv_tok = 64 * 2000};
     static struct storm_page *page[64];
     struct engine e;
     int64_t before;
 
     if (!COUNTS_CALLS)
         skip();
-    assert_int_equal(engine_open(&e, SOURCE_DIR "/tests/fixtures/config_released.json", "sim:h200", &dev, &o), 0);
+    assert_int_equal(
+        engine_open(&e, SOURCE_DIR "/tests/fixtures/config_released.json", "sim:h200", &dev, &o),
+        0);
     for (int i = 0; i < 64; i++) {
         page[i] = make_page(i);
         page[i]->req.image.a |= 1ULL << 63; /* 600 ids each */

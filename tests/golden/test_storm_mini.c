@@ -70,7 +70,8 @@ static struct storm_page *make_page(int which, bool breaks, int max_new)
     return p;
 }
 
-static int broken_attend(struct device *d, tensor out, tensor q, struct kv *kv, int layer, const struct batch *b)
+static int broken_attend(struct device *d, tensor out, tensor q, struct kv *kv, int layer,
+                         const struct batch *b)
 {
     for (int i = 0; i < b->n_tok; i++)
         if (b->id[i] == BROKEN_ID)
@@ -104,7 +105,8 @@ static void nap(void)
 
 static void await(int n)
 {
-    for (int i = 0; i < 300000 && atomic_load(&n_ended) < n; i++) /* ten minutes: a hang guard only */
+    for (int i = 0; i < 300000 && atomic_load(&n_ended) < n;
+         i++) /* ten minutes: a hang guard only */
         nap();
     assert_int_equal(atomic_load(&n_ended), n);
 }
@@ -166,12 +168,14 @@ static void storm_on_the_mini_model(void **state)
     read_alone();
     open_mini(&e, &be, 1200, 6); /* four pages of 263 + 40 tokens: six do not fit */
     for (int i = 0; i < PAGES; i++) {
-        page[i] = make_page((int)storm_random(PICTURES), storm_random(15) == 0, 8 + (int)storm_random(NEW - 7));
+        page[i] = make_page((int)storm_random(PICTURES), storm_random(15) == 0,
+                            8 + (int)storm_random(NEW - 7));
         if (storm_random(8) == 0)
             page[i]->req.deadline_ns = clock_ns() + 1000000 + storm_random(200) * 1000000LL;
         assert_int_equal(engine_submit_wait(&e, &page[i]->req), 0);
         if (storm_random(5) == 0)
-            atomic_store(&page[i - (int)storm_random((uint32_t)MIN(i + 1, 12))]->req.is_cancelled, true);
+            atomic_store(&page[i - (int)storm_random((uint32_t)MIN(i + 1, 12))]->req.is_cancelled,
+                         true);
     }
     await(PAGES);
     expect_calm(&e);
@@ -187,10 +191,12 @@ static void storm_on_the_mini_model(void **state)
         if (q->rc == RECTO_EDEVICE || q->rc == 0)
             assert_int_equal(q->rc == RECTO_EDEVICE, page[i]->may_fail);
         if (q->rc == 0)
-            assert_memory_equal(q->id + q->n_prompt, solo[page[i]->which], (size_t)q->max_new * sizeof *q->id);
+            assert_memory_equal(q->id + q->n_prompt, solo[page[i]->which],
+                                (size_t)q->max_new * sizeof *q->id);
     }
     n_event = 2 * PAGES + n_cancel + n_late + n_broken; /* each joins and leaves */
-    print_message("%d events: %d ok, %d cancelled, %d late, %d broken\n", n_event, n_ok, n_cancel, n_late, n_broken);
+    print_message("%d events: %d ok, %d cancelled, %d late, %d broken\n", n_event, n_ok, n_cancel,
+                  n_late, n_broken);
     assert_int_equal(n_ok + n_cancel + n_late + n_broken, PAGES);
     assert_in_range(n_ok, PAGES / 4, PAGES);
     assert_in_range(n_broken, 1, PAGES);

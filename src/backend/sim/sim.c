@@ -63,7 +63,8 @@ static int sim_open(struct device **out, const struct device_opts *o)
             (*out)->machine = &machines[i];
             return 0;
         }
-    return err(RECTO_EUSAGE, "device: simulated machines are sim:h200, sim:a100 and sim:cpu2, not '%s'",
+    return err(RECTO_EUSAGE,
+               "device: simulated machines are sim:h200, sim:a100 and sim:cpu2, not '%s'",
                o->name ? o->name : "");
 }
 
@@ -74,8 +75,10 @@ static void sim_close(struct device *d)
 
 static void sim_info(const struct device *d, struct device_info *info)
 {
-    *info = (struct device_info){
-        .precision = "bf16", .kv_block_tok = 64, .view_batch = d->machine->view_batch, .act = DT_BF16};
+    *info = (struct device_info){.precision = "bf16",
+                                 .kv_block_tok = 64,
+                                 .view_batch = d->machine->view_batch,
+                                 .act = DT_BF16};
     snprintf(info->kernels, sizeof info->kernels, "simulated %s", d->machine->name);
 }
 
@@ -109,8 +112,8 @@ static int sim_finish(struct device *d)
     return 0;
 }
 
-static int sim_pack(struct device *d, struct weight *w, const void *src, enum dtype dtype, int64_t n_out, int64_t n_in,
-                    bool force_f32)
+static int sim_pack(struct device *d, struct weight *w, const void *src, enum dtype dtype,
+                    int64_t n_out, int64_t n_in, bool force_f32)
 {
     w->n_out = n_out;
     w->n_in = n_in;
@@ -194,15 +197,18 @@ static double weight_flop(const struct weight *w, double rows)
     return 2 * rows * (double)w->n_out * (double)w->n_in;
 }
 
-static int sim_linear(struct device *d, tensor y, tensor x, const struct weight *w, enum linear_mode mode)
+static int sim_linear(struct device *d, tensor y, tensor x, const struct weight *w,
+                      enum linear_mode mode)
 {
     spend(d, weight_flop(w, (double)x.n[0]), size_of(x) + size_of(y) + (double)w->bytes);
     return 0;
 }
 
-static int sim_linear_swiglu(struct device *d, tensor y, tensor x, const struct weight *gate, const struct weight *up)
+static int sim_linear_swiglu(struct device *d, tensor y, tensor x, const struct weight *gate,
+                             const struct weight *up)
 {
-    spend(d, 2 * weight_flop(gate, (double)x.n[0]), size_of(x) + size_of(y) + 2 * (double)gate->bytes);
+    spend(d, 2 * weight_flop(gate, (double)x.n[0]),
+          size_of(x) + size_of(y) + 2 * (double)gate->bytes);
     return 0;
 }
 
@@ -212,7 +218,8 @@ static int sim_moe(struct device *d, tensor y, tensor h, const struct moe *m)
     double rows = (double)h.n[0], all = m->n_expert, part = m->n_pick / all;
     double touched = all * (1 - pow(1 - part, rows));
     double expert = (double)(m->gate[0].bytes + m->up[0].bytes + m->down[0].bytes);
-    double flop = 3 * weight_flop(&m->gate[0], rows * m->n_pick) + 3 * weight_flop(&m->shared_gate, rows);
+    double flop = 3 * weight_flop(&m->gate[0], rows * m->n_pick) +
+                  3 * weight_flop(&m->shared_gate, rows);
     double shared = (double)(m->shared_gate.bytes + m->shared_up.bytes + m->shared_down.bytes);
 
     spend(d, flop, touched * expert + shared + (double)m->router.bytes + 2 * size_of(h));
@@ -231,8 +238,8 @@ static int sim_im2col(struct device *d, tensor out, tensor x, int stride)
     return 0;
 }
 
-static int sim_attend_relpos(struct device *d, tensor out, tensor qkv, const float *bias, tensor rel_h, tensor rel_w,
-                             int grid, int window, int n_head)
+static int sim_attend_relpos(struct device *d, tensor out, tensor qkv, const float *bias,
+                             tensor rel_h, tensor rel_w, int grid, int window, int n_head)
 {
     double keys = window ? (double)window * window : (double)grid * grid, width = (double)out.n[1];
 
@@ -240,14 +247,16 @@ static int sim_attend_relpos(struct device *d, tensor out, tensor qkv, const flo
     return 0;
 }
 
-static int sim_attend_prefix(struct device *d, tensor out, tensor q, tensor k, tensor val, int len, int n_prefix,
-                             int n_head, int n_kv)
+static int sim_attend_prefix(struct device *d, tensor out, tensor q, tensor k, tensor val, int len,
+                             int n_prefix, int n_head, int n_kv)
 {
-    spend(d, 4 * (double)q.n[0] * 0.62 * len * (double)q.n[1], size_of(q) + 2 * size_of(k) + size_of(out));
+    spend(d, 4 * (double)q.n[0] * 0.62 * len * (double)q.n[1],
+          size_of(q) + 2 * size_of(k) + size_of(out));
     return 0;
 }
 
-static int sim_sample(struct device *d, tensor logits, const struct sample_ask *ask, struct pick *next)
+static int sim_sample(struct device *d, tensor logits, const struct sample_ask *ask,
+                      struct pick *next)
 {
     int64_t n = logits.n[0], vocab = logits.n[1];
 
@@ -257,7 +266,9 @@ static int sim_sample(struct device *d, tensor logits, const struct sample_ask *
 
         if (d->break_every && ask[i].image % d->break_every == 0)
             return err(RECTO_EDEVICE, "device: simulated fault of one page");
-        next[i] = (struct pick){.id = at < sim_page_length(ask[i].image) ? sim_page_id(ask[i].image, at, (int)vocab) : ask[i].eos};
+        next[i] = (struct pick){.id = at < sim_page_length(ask[i].image)
+                                          ? sim_page_id(ask[i].image, at, (int)vocab)
+                                          : ask[i].eos};
     }
     return 0;
 }
@@ -281,13 +292,15 @@ static void sim_kv_close(struct device *d, struct kv *kv)
     free(kv);
 }
 
-static int sim_kv_store(struct device *d, struct kv *kv, int layer, tensor k, tensor v, const struct batch *b)
+static int sim_kv_store(struct device *d, struct kv *kv, int layer, tensor k, tensor v,
+                        const struct batch *b)
 {
     spend(d, 0, 4 * size_of(k));
     return 0;
 }
 
-static int sim_attend(struct device *d, tensor out, tensor q, struct kv *kv, int layer, const struct batch *b)
+static int sim_attend(struct device *d, tensor out, tensor q, struct kv *kv, int layer,
+                      const struct batch *b)
 {
     double row = (double)kv->shape.n_head * kv->shape.head_dim, keys = 0, pairs = 0;
 
@@ -317,7 +330,8 @@ int sim_page_length(uint64_t image)
 
 int32_t sim_page_id(uint64_t image, int i, int vocab)
 {
-    return 2 + (int32_t)(mix(image + 0x9E3779B97F4A7C15u * (uint64_t)(i + 1)) % (uint64_t)(vocab - 2));
+    return 2 +
+           (int32_t)(mix(image + 0x9E3779B97F4A7C15u * (uint64_t)(i + 1)) % (uint64_t)(vocab - 2));
 }
 
 const struct backend backend_sim = {
