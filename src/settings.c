@@ -57,18 +57,22 @@ static const char **string_at(struct recto_settings *s, int i)
 
 void settings_copy(struct recto_settings *to, const struct recto_settings *from)
 {
+    const char **s;
+
     recto_settings_init(to);
     memcpy(to, from, MIN(from->size, sizeof *to));
     to->size = sizeof *to;
-    for (int i = 0; string_at(to, i); i++)
-        if (*string_at(to, i))
-            *string_at(to, i) = mem_strdup(*string_at(to, i));
+    for (int i = 0; (s = string_at(to, i)); i++)
+        if (*s)
+            *s = mem_strdup(*s);
 }
 
 void settings_reset(struct recto_settings *s)
 {
-    for (int i = 0; string_at(s, i); i++)
-        free((char *)*string_at(s, i));
+    const char **string;
+
+    for (int i = 0; (string = string_at(s, i)); i++)
+        free((char *)*string);
     *s = (struct recto_settings){0};
 }
 

@@ -6,14 +6,13 @@
 
 static _Thread_local char text[ERR_TEXT_MAX];
 
-int err(int code, const char *fmt, ...)
+void err_record(const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    return code;
 }
 
 const char *err_text(void)

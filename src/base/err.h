@@ -12,8 +12,14 @@
 
 #define ERR_TEXT_MAX 512
 
-/* Record a sentence (printf style, no trailing newline) and return code. */
-int err(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Record a sentence (printf style, no trailing newline); the value is code. A macro, so that readers and analysers of a caller
+ * see which code comes back. */
+#define err(code, ...) (err_record(__VA_ARGS__), err_code(code))
+static inline int err_code(int code)
+{
+    return code;
+}
+void err_record(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* The last sentence recorded by this thread; "" if there was none. Valid until the next err() of this thread. */
 const char *err_text(void);

@@ -59,8 +59,10 @@ static void evict(struct image_cache *c, struct image_entry *e)
 
 static void shrink(struct image_cache *c)
 {
-    while (c->used > c->limit && c->first)
+    while (c->used > c->limit && c->first) {
+        assert(!c->first->prev);
         evict(c, c->first);
+    }
 }
 
 struct image_entry *image_get(struct image_cache *c, struct kv_key key)

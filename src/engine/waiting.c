@@ -123,8 +123,10 @@ void waiting_take(struct waiting *w, struct sched_page *p)
     struct waiting_caller *k = find_caller(c, p->caller);
     struct waiting_job *j = find_job(k, p->job);
 
-    c->clock = MAX(c->clock, k->served++);
-    k->clock = MAX(k->clock, j->served++);
+    c->clock = MAX(c->clock, k->served);
+    k->clock = MAX(k->clock, j->served);
+    k->served++;
+    j->served++;
     w->pass = MAX(w->pass, c->pass);
     c->pass += stride[p->cls];
     take_out(w, p);

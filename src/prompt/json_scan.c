@@ -159,9 +159,10 @@ static bool skip_string(struct json_scan *s)
 
 static bool skip_scalar(struct json_scan *s)
 {
+    static const char stops[] = {',', ':', ']', '}', '[', '{', '"'};
     const char *start = s->p;
 
-    while (s->p < s->end && !is_space(*s->p) && !memchr(",:]}[{\"", *s->p, 7))
+    while (s->p < s->end && !is_space(*s->p) && !memchr(stops, *s->p, sizeof stops))
         s->p++;
     return s->p > start;
 }

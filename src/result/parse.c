@@ -5,6 +5,7 @@
 #include "result/clean.h"
 #include "result/model.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Where the pass is. `body` collects the bytes of the current part; what it held is taken over
@@ -152,6 +153,7 @@ static void store(struct parser *p)
         p->cap = p->cap ? p->cap * 2 : 8;
         page->block = mem_grow(page->block, (size_t)p->cap, sizeof *b);
     }
+    assert(page->block);
     page->block[page->n_block++] = *b;
     *b = (struct recto_block){0};
 }

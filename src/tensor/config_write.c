@@ -35,7 +35,7 @@ static json_t *globals(const struct sam_config *c)
 /* A ratio that truncation turns into the inner width again. */
 static json_t *mlp_ratio(const struct sam_config *c)
 {
-    return json_real(c->mlp % c->width ? (c->mlp + 0.5) / c->width : c->mlp / c->width);
+    return json_real(c->mlp % c->width ? (c->mlp + 0.5) / c->width : (double)(c->mlp / c->width));
 }
 
 static json_t *original(const struct model_config *m, const char *dtype)

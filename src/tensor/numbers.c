@@ -106,7 +106,7 @@ int ckpt_read_i32(enum dtype dtype, const void *from, int64_t count, int32_t *to
         return read_i64(p, count, to);
     case DT_I8:
         for (int64_t i = 0; i < count; i++)
-            to[i] = ((const signed char *)p)[i];
+            to[i] = (((const unsigned char *)p)[i] ^ 0x80) - 0x80; /* sign extension */
         return 0;
     case DT_U8:
     case DT_BOOL:
