@@ -1,11 +1,14 @@
-/* Every slot of the CUDA backend against the portable C of the CPU in fp32 (which test_linear.c and its neighbours check
- * against sums in double precision), in fp32 and in bf16, at sizes of the tiny and the released model, ragged ones, and
- * equalities: alone = in a batch, block of 16 = of 64, chunked = whole, bit for bit.
+/* Every slot of the CUDA backend against the portable C of the CPU in fp32 (which test_linear.c and
+ * its neighbours check against sums in double precision), in fp32 and in bf16, at sizes of the tiny
+ * and the released model, ragged ones, and equalities: alone = in a batch, block of 16 = of 64,
+ * chunked = whole, bit for bit.
  *
- * Both devices get the same numbers: in bf16, inputs are rounded before either sees them.  The measure is rms(error) /
- * rms(reference), so that single roundings do not decide.  Bounds in bf16, in units of one rounding (2^-9 / sqrt 3 = 0.0011):
- * norms, gates and rotations round once or twice (0.002); products once, with fp32 sums (0.0017); attention rounds weights and
- * result (0.003); experts round between their products and the row (0.004).  In fp32 only the order of sums differs (1e-5).
+ * Both devices get the same numbers: in bf16, inputs are rounded before either sees them.  The
+ * measure is rms(error) / rms(reference), so that single roundings do not decide.  Bounds in bf16,
+ * in units of one rounding (2^-9 / sqrt 3 = 0.0011): norms, gates and rotations round once or twice
+ * (0.002); products once, with fp32 sums (0.0017); attention rounds weights and result (0.003);
+ * experts round between their products and the row (0.004).  In fp32 only the order of sums differs
+ * (1e-5).
  *
  * Without a GPU, or in a build without CUDA, the program ends with 77: skipped. */
 #include "ops.h"
@@ -37,7 +40,7 @@ static void ok(int rc)
         fail_msg("%s", err_text());
 }
 
-/* ---- numbers on both sides -------------------------------------------------------------------------------------------------- */
+/* ---- numbers on both sides ------------------------------------------------------------------- */
 struct pair {
     tensor c, g; /* CPU, always fp32; GPU */
 };
@@ -124,7 +127,8 @@ static void expect(struct pair p, double bound, const char *what, int64_t a, int
         all += (double)want[i] * want[i];
     }
     e = sqrt(off / (all > 0 ? all : 1));
-    /* the mean of few squares strays: by 1 / sqrt(2 n) of itself for n of them, so short results get three times that */
+    /* the mean of few squares strays: by 1 / sqrt(2 n) of itself for n of them, so short results
+     * get three times that */
     bound = is_f32 ? 1e-5 : bound * (1 + 3 / sqrt(2 * (double)tensor_count(p.c)));
     if (!(e <= bound))
         fail_msg("%s (%lld, %lld) in %s: error %.2e, allowed %.2e", what, (long long)a,
@@ -160,7 +164,7 @@ static void drop_weight(struct weights2 w)
     be->free(gpu, w.g.data);
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 static void norms_gates_rotations(void **state)
 {
     static const int64_t size[][2] = {{1, 48}, {3, 80}, {7, 896}, {65, 1280}, {200, 768}};
@@ -258,7 +262,7 @@ static void pictures(void **state)
     drop(out), drop(x);
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 static void products(void **state)
 {
     static const int64_t size[][3] = {{1, 80, 48},      {7, 640, 80},     {8, 40, 80},
@@ -328,7 +332,7 @@ static void a_row_alone_is_the_same(void **state)
     drop(x), drop(y), drop(z);
 }
 
-/* ---- experts -------------------------------------------------------------------------------------------------------------------- */
+/* ---- experts --------------------------------------------------------------------------------- */
 struct moe2 {
     struct moe c, g;
 };
@@ -414,7 +418,7 @@ static void experts(void **state)
     }
 }
 
-/* ---- attention ------------------------------------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 static void relative_positions(void **state)
 {
     static const int size[][5] = {{1, 6, 0, 3, 16},   {2, 8, 3, 2, 16},  {1, 16, 0, 2, 64},
@@ -537,7 +541,7 @@ static void paged(void **state)
     }
 }
 
-/* ---- choosing ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 static void choosing(void **state)
 {
     enum { ROWS = 3, VOCAB = 1000 };
@@ -571,7 +575,7 @@ static void choosing(void **state)
     drop(x);
 }
 
-/* ---- both precisions ---------------------------------------------------------------------------------------------------------------- */
+/* ---- both precisions ------------------------------------------------------------------------- */
 static int open_f32(void **state)
 {
     cpu = device_of(ISA_C, "fp32", 0);

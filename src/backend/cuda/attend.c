@@ -1,4 +1,5 @@
-/* Attention and the cache, host side: a step's integers on the device, room for the kernels, sizes. */
+/* Attention and the cache, host side: a step's integers on the device, room for the kernels, sizes.
+ * */
 #include "backend/cuda/cuda.h"
 
 #include "base/err.h"
@@ -19,7 +20,8 @@ struct kv {
 static int check_head(int64_t hd)
 {
     if (hd < 8 || hd % 8 || hd > LAUNCH_MAX_HEAD)
-        return err(RECTO_ESHAPE, "attention: a head of %lld numbers; this build takes multiples of 8 up to %d",
+        return err(RECTO_ESHAPE,
+                   "attention: a head of %lld numbers; this build takes multiples of 8 up to %d",
                    (long long)hd, LAUNCH_MAX_HEAD);
     return 0;
 }
@@ -38,20 +40,22 @@ static int run_attend(struct device *d, struct attend *a)
     return cuda_launched("attend");
 }
 
-/* ---- without a cache ----------------------------------------------------------------------------------------------------- */
-/* A padded token is zero before the product, so its q, k and v are the bias, rounded as the product's results are. */
+/* ---- without a cache ------------------------------------------------------------------------- */
+/* A padded token is zero before the product, so its q, k and v are the bias, rounded as the
+ * product's results are. */
 static int make_pad(struct device *d, const float *bias, int width, void **out)
 {
     TRY(cuda_work(d, WORK_PAD, (size_t)width * sizeof(float), out));
     if (bias)
         launch_convert(d->stream, *out, bias, width, d->is_f32, true);
     else
-        TRY(cuda_check(cudaMemsetAsync(*out, 0, (size_t)width * sizeof(float), d->stream), "attend_relpos"));
+        TRY(cuda_check(cudaMemsetAsync(*out, 0, (size_t)width * sizeof(float), d->stream),
+                       "attend_relpos"));
     return 0;
 }
 
-int cuda_attend_relpos(struct device *d, tensor out, tensor qkv, const float *qkv_bias, tensor rel_h, tensor rel_w,
-                       int grid, int window, int n_head)
+int cuda_attend_relpos(struct device *d, tensor out, tensor qkv, const float *qkv_bias,
+                       tensor rel_h, tensor rel_w, int grid, int window, int n_head)
 {
     int width = (int)out.n[1], side = window ? window : grid, across = (grid + side - 1) / side;
     int views = (int)(out.n[0] / ((int64_t)grid * grid));
@@ -84,8 +88,8 @@ int cuda_attend_relpos(struct device *d, tensor out, tensor qkv, const float *qk
     return run_attend(d, &a);
 }
 
-int cuda_attend_prefix(struct device *d, tensor out, tensor q, tensor k, tensor val, int len, int n_prefix, int n_head,
-                       int n_kv)
+int cuda_attend_prefix(struct device *d, tensor out, tensor q, tensor k, tensor val, int len,
+                       int n_prefix, int n_head, int n_kv)
 {
     struct attend a = {
         .kind = ATTEND_PREFIX,
@@ -108,13 +112,14 @@ int cuda_attend_prefix(struct device *d, tensor out, tensor q, tensor k, tensor 
     return run_attend(d, &a);
 }
 
-/* ---- a step's integers --------------------------------------------------------------------------------------------------------- */
+/* ---- a step's integers ----------------------------------------------------------------------- */
 static int blocks_of(const struct batch *b, int seq, int block_tok)
 {
     return (b->seq_len[seq] + block_tok - 1) / block_tok;
 }
 
-/* Everything of the step in one array: pos, slot, first rows, block numbers (of equal stride), tiles. */
+/* Everything of the step in one array: pos, slot, first rows, block numbers (of equal stride),
+ * tiles. */
 static int32_t *gather_step(struct step_data *s, const struct batch *b, int block_tok)
 {
     int stride = 1, n_tile = 0;
@@ -136,7 +141,8 @@ static int32_t *gather_step(struct step_data *s, const struct batch *b, int bloc
     }
     s->n_tile = n_tile;
     s->block_stride = stride;
-    n = 2 * (size_t)b->n_tok + (size_t)b->n_seq + 1 + (size_t)b->n_seq * (size_t)stride + 2 * (size_t)n_tile;
+    n = 2 * (size_t)b->n_tok + (size_t)b->n_seq + 1 + (size_t)b->n_seq * (size_t)stride +
+        2 * (size_t)n_tile;
     s->n = n;
     at = mem_alloc(n * sizeof *at);
     memset(at, 0, n * sizeof *at);
@@ -152,7 +158,8 @@ static void fill_step(const struct step_data *s, const struct batch *b, int32_t 
     memcpy(at, b->seq_row, ((size_t)b->n_seq + 1) * sizeof *at);
     at += b->n_seq + 1;
     for (int i = 0; i < b->n_seq; i++, at += s->block_stride)
-        memcpy(at, b->block + (size_t)i * (size_t)b->block_stride, (size_t)blocks_of(b, i, block_tok) * sizeof *at);
+        memcpy(at, b->block + (size_t)i * (size_t)b->block_stride,
+               (size_t)blocks_of(b, i, block_tok) * sizeof *at);
     for (int i = 0; i < b->n_seq; i++) {
         int rows = b->seq_row[i + 1] - b->seq_row[i];
 
@@ -189,16 +196,18 @@ static int step_data(struct device *d, const struct batch *b, int block_tok)
     return 0;
 }
 
-/* ---- the cache ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the cache ------------------------------------------------------------------------------- */
 static int kv_sizes(struct device *d, const struct kv_shape *s, size_t *layer, size_t *total)
 {
     TRY(check_head(s->head_dim));
     if (s->n_layer < 1 || s->n_head < 1 || s->n_block < 1 || s->block_tok < 16 || s->block_tok % 16)
-        return err(RECTO_ESHAPE, "cache: a block has %d tokens; it must be a multiple of 16", s->block_tok);
+        return err(RECTO_ESHAPE, "cache: a block has %d tokens; it must be a multiple of 16",
+                   s->block_tok);
     *layer = 2 * (size_t)s->block_tok * (size_t)s->head_dim * cuda_act_size(d);
     if (mem_mul(*layer, (size_t)s->n_head, layer) || mem_mul(*layer, (size_t)s->n_block, layer) ||
         mem_mul(*layer, (size_t)s->n_layer, total))
-        return err(RECTO_ENOMEM, "cache: %d blocks of %d tokens are too many", s->n_block, s->block_tok);
+        return err(RECTO_ENOMEM, "cache: %d blocks of %d tokens are too many", s->n_block,
+                   s->block_tok);
     return 0;
 }
 
@@ -237,17 +246,19 @@ void cuda_kv_close(struct device *d, struct kv *kv)
     free(kv);
 }
 
-int cuda_kv_store(struct device *d, struct kv *kv, int layer, tensor k, tensor v, const struct batch *b)
+int cuda_kv_store(struct device *d, struct kv *kv, int layer, tensor k, tensor v,
+                  const struct batch *b)
 {
     const struct kv_shape *s = &kv->shape;
 
     TRY(step_data(d, b, s->block_tok));
-    launch_kv_store(d->stream, kv->slab + (size_t)layer * kv->layer_bytes, k.data, v.data, d->step.slot, b->n_tok, s->n_head,
-                    s->head_dim, s->block_tok, d->is_f32);
+    launch_kv_store(d->stream, kv->slab + (size_t)layer * kv->layer_bytes, k.data, v.data,
+                    d->step.slot, b->n_tok, s->n_head, s->head_dim, s->block_tok, d->is_f32);
     return cuda_launched("kv_store");
 }
 
-int cuda_attend(struct device *d, tensor out, tensor q, struct kv *kv, int layer, const struct batch *b)
+int cuda_attend(struct device *d, tensor out, tensor q, struct kv *kv, int layer,
+                const struct batch *b)
 {
     const struct kv_shape *s = &kv->shape;
     int width = s->n_head * s->head_dim;

@@ -1,40 +1,47 @@
 // Attention on tensor cores, bf16, heads of 64 or 128 numbers.
 //
-// A warp owns 16 queries and walks over keys in steps of 64 from key 0.  A step is complete in itself: scores, their
-// maximum, weights, their sum, weights times values; then it is mixed into what was there.  So a step may as well be
-// computed elsewhere: for sequences of one row (decode) every step is a block of its own, whose result is stored and mixed
-// in rising order by a second kernel, with the same instructions.  A prompt in one piece, in chunks, or row by row gives the
+// A warp owns 16 queries and walks over keys in steps of 64 from key 0.  A step is complete in
+// itself: scores, their maximum, weights, their sum, weights times values; then it is mixed into
+// what was there.  So a step may as well be computed elsewhere: for sequences of one row (decode)
+// every step is a block of its own, whose result is stored and mixed in rising order by a second
+// kernel, with the same instructions.  A prompt in one piece, in chunks, or row by row gives the
 // same bits, and the cache's block size does not matter either.
 //
-// Relative positions: a query's dot products with both tables are computed first (bias_kernel, which also serves the plain
-// kernel); then score (i, j) takes two of them.  FlashAttention's running softmax: Dao et al. 2022, algorithm 1.
+// Relative positions: a query's dot products with both tables are computed first (bias_kernel,
+// which also serves the plain kernel); then score (i, j) takes two of them.  FlashAttention's
+// running softmax: Dao et al. 2022, algorithm 1.
 #include "backend/cuda/attend.cuh"
 
 #define LOG2E 1.44269504088896340736f
 
-// ---- what relative positions add ---------------------------------------------------------------------------------------------
-// A block is one row of a window's (or a view's) queries: they share the table's rows for the vertical distance.
-// bias [group * head][query][2 * side]: vertical distance to each key row, then horizontal to each key column.
+// ---- what relative positions add ----------------------------------------------------------------
+// A block is one row of a window's (or a view's) queries: they share the table's rows for the
+// vertical distance. bias [group * head][query][2 * side]: vertical distance to each key row, then
+// horizontal to each key column.
 template <class T> __global__ void bias_kernel(const struct attend a)
 {
     extern __shared__ float4 tile[];
-    int side = a.side, hd = a.head_dim, quads = hd / 4, stride = quads + 1, y = blockIdx.x, head = blockIdx.y, group = blockIdx.z;
+    int side = a.side, hd = a.head_dim, quads = hd / 4, stride = quads + 1, y = blockIdx.x,
+        head = blockIdx.y, group = blockIdx.z;
     float4 *q = tile, *rh = q + side * quads, *rw = rh + side * stride;
     float *to = a.bias + ((int64_t)(group * a.n_head + head) * a.len + y * side) * 2 * side;
     struct window w = window_of(a, group);
 
     for (int i = threadIdx.x; i < side * hd; i += blockDim.x) {
-        int64_t row = window_token(a, w, y * side + i / hd);
+        int64_t row = window_token<0>(a, w, y * side + i / hd);
 
-        ((float *)q)[i] = row < 0 ? 0.0f : to_f32(((const T *)a.q)[row * a.q_stride + head * hd + i % hd]);
-        ((float *)rh)[i / hd * stride * 4 + i % hd] = a.rel_h[(y - i / hd + side - 1) * hd + i % hd];
+        ((float *)q)[i] = row < 0 ? 0.0f
+                                  : to_f32(((const T *)a.q)[row * a.q_stride + head * hd + i % hd]);
+        ((float *)rh)[i / hd * stride * 4 + i % hd] =
+            a.rel_h[(y - i / hd + side - 1) * hd + i % hd];
     }
     for (int i = threadIdx.x; i < (2 * side - 1) * hd; i += blockDim.x)
         ((float *)rw)[i / hd * stride * 4 + i % hd] = a.rel_w[i];
     __syncthreads();
     for (int i = threadIdx.x; i < side * 2 * side; i += blockDim.x) {
         int x = i / (2 * side), c = i % (2 * side);
-        const float4 *r = c < side ? rh + c * stride : rw + (x - (c - side) + side - 1) * stride, *v = q + x * quads;
+        const float4 *r = c < side ? rh + c * stride : rw + (x - (c - side) + side - 1) * stride,
+                     *v = q + x * quads;
         float sum = 0;
 
         for (int k = 0; k < quads; k++) {
@@ -49,29 +56,31 @@ template <class T> __global__ void bias_kernel(const struct attend a)
 
 static void run_bias(launch_stream s, const struct attend *a)
 {
-    int bytes = (a->side * a->head_dim + (3 * a->side - 1) * (a->head_dim + 4)) * (int)sizeof(float);
+    int bytes = (a->side * a->head_dim + (3 * a->side - 1) * (a->head_dim + 4)) *
+                (int)sizeof(float);
     dim3 grid((unsigned)a->side, (unsigned)a->n_head, (unsigned)a->groups);
 
-    if (a->is_f32) {
-        cudaFuncSetAttribute(bias_kernel<float>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (a->is_f32)
         bias_kernel<float><<<grid, 256, bytes, s>>>(*a);
-    } else {
-        cudaFuncSetAttribute(bias_kernel<bf16>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    else
         bias_kernel<bf16><<<grid, 256, bytes, s>>>(*a);
-    }
 }
 
-// ---- one step of 64 keys -------------------------------------------------------------------------------------------------------
-enum { KEYS = 64, QUERIES = 64, WARPS = 4 };
+// ---- one step of 64 keys ------------------------------------------------------------------------
+// Steps have 64 keys; 48 where that is a row of a tile's grid, since then a step has one vertical
+// distance.
+enum { STEP = 64, QUERIES = 64, WARPS = 4 };
 
-// Address of 16-byte piece c of row r; rows of HD numbers, pieces turned by the row number against bank conflicts.
+// Address of 16-byte piece c of row r; rows of HD numbers, pieces turned by the row number against
+// bank conflicts.
 template <int HD> __device__ __forceinline__ uint32_t piece(uint32_t tile, int r, int c)
 {
     return tile + r * HD * 2 + ((c ^ (r & 7)) << 4);
 }
 
 // 16 queries of a warp as fragments.
-template <int HD> __device__ __forceinline__ void load_queries(uint32_t q[HD / 16][4], uint32_t tile, int row)
+template <int HD>
+__device__ __forceinline__ void load_queries(uint32_t q[HD / 16][4], uint32_t tile, int row)
 {
     int lane = threadIdx.x & 31;
 
@@ -81,7 +90,9 @@ template <int HD> __device__ __forceinline__ void load_queries(uint32_t q[HD / 1
 }
 
 // s = q K^T, unscaled.
-template <int HD> __device__ __forceinline__ void scores(float s[KEYS / 8][4], const uint32_t q[HD / 16][4], uint32_t keys)
+template <int HD, int KEYS>
+__device__ __forceinline__ void scores(float s[KEYS / 8][4], const uint32_t q[HD / 16][4],
+                                       uint32_t keys)
 {
     int lane = threadIdx.x & 31;
 
@@ -94,13 +105,15 @@ template <int HD> __device__ __forceinline__ void scores(float s[KEYS / 8][4], c
         for (int n = 0; n < KEYS / 16; n++) {
             uint32_t b[4];
 
-            load_matrix4(b, piece<HD>(keys, n * 16 + (lane & 7) + (lane >> 4) * 8, k * 2 + (lane >> 3 & 1)));
+            load_matrix4(
+                b, piece<HD>(keys, n * 16 + (lane & 7) + (lane >> 4) * 8, k * 2 + (lane >> 3 & 1)));
             mma16816(s[2 * n], q[k], b[0], b[1]);
             mma16816(s[2 * n + 1], q[k], b[2], b[3]);
         }
 }
 
 // A step's softmax of one of the two rows that a thread holds (h = 0, 1): s becomes weights.
+template <int KEYS>
 __device__ __forceinline__ void soften(float s[KEYS / 8][4], int h, float *max, float *sum)
 {
     float top = -CUDART_INF_F, total = 0;
@@ -127,8 +140,9 @@ __device__ __forceinline__ void soften(float s[KEYS / 8][4], int h, float *max, 
 }
 
 // o = weights V
-template <int HD>
-__device__ __forceinline__ void weigh(float o[HD / 8][4], const float s[KEYS / 8][4], uint32_t values)
+template <int HD, int KEYS>
+__device__ __forceinline__ void weigh(float o[HD / 8][4], const float s[KEYS / 8][4],
+                                      uint32_t values)
 {
     int lane = threadIdx.x & 31;
 
@@ -138,7 +152,8 @@ __device__ __forceinline__ void weigh(float o[HD / 8][4], const float s[KEYS / 8
 #pragma unroll
     for (int k = 0; k < KEYS / 16; k++) {
         uint32_t p[4] = {pack_bf16(s[2 * k][0], s[2 * k][1]), pack_bf16(s[2 * k][2], s[2 * k][3]),
-                         pack_bf16(s[2 * k + 1][0], s[2 * k + 1][1]), pack_bf16(s[2 * k + 1][2], s[2 * k + 1][3])};
+                         pack_bf16(s[2 * k + 1][0], s[2 * k + 1][1]),
+                         pack_bf16(s[2 * k + 1][2], s[2 * k + 1][3])};
 
 #pragma unroll
         for (int n = 0; n < HD / 16; n++) {
@@ -152,7 +167,9 @@ __device__ __forceinline__ void weigh(float o[HD / 8][4], const float s[KEYS / 8
 }
 
 // Keys past a row's limit score -inf; the scale turns scores into units of log2.
-__device__ __forceinline__ void scale_and_mask(float s[KEYS / 8][4], float scale, int key, const int limit[2])
+template <int KEYS>
+__device__ __forceinline__ void scale_and_mask(float s[KEYS / 8][4], float scale, int key,
+                                               const int limit[2])
 {
     int lane = threadIdx.x & 31;
 
@@ -166,39 +183,67 @@ __device__ __forceinline__ void scale_and_mask(float s[KEYS / 8][4], float scale
         }
 }
 
-// ---- many queries of a group -----------------------------------------------------------------------------------------------------
-template <int HD, int KIND> __device__ __forceinline__ void load_keys(const struct attend &a, int group, int head, int key,
-                                                                      int last, uint32_t keys, uint32_t values, int threads)
+// ---- many queries of a group --------------------------------------------------------------------
+template <int HD, int KIND, int SIDE, int KEYS>
+__device__ __forceinline__ void load_keys(const struct attend &a, const struct work &w, int key,
+                                          int last, uint32_t keys, uint32_t values, int threads)
 {
     for (int i = threadIdx.x; i < KEYS * HD / 8; i += threads) {
         int r = i / (HD / 8), c = i % (HD / 8), j = key + r;
         bool valid = j < last;
-        int at = valid ? j : 0;
+        struct key_value<bf16> at = key_at<bf16, KIND, SIDE>(a, w, valid ? j : 0);
 
-        copy16(piece<HD>(keys, r, c), key_at<bf16, KIND>(a, group, head, at, false) + c * 8, valid);
-        copy16(piece<HD>(values, r, c), key_at<bf16, KIND>(a, group, head, at, true) + c * 8, valid);
+        copy16(piece<HD>(keys, r, c), at.k + c * 8, valid);
+        copy16(piece<HD>(values, r, c), at.v + c * 8, valid);
     }
 }
 
-template <int HD, int KIND> __global__ void __launch_bounds__(WARPS * 32) flash_kernel(const struct attend a)
+// Scores get their scale and, where a step is not a whole row of the grid, their bias one by one.
+template <int KEYS, int SIDE>
+__device__ __forceinline__ void add_bias(float s[KEYS / 8][4], const float *const bias[2], int key,
+                                         int len, float scale)
+{
+    int lane = threadIdx.x & 31;
+
+#pragma unroll
+    for (int k = 0; k < KEYS / 8; k++)
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            int j = key + k * 8 + (lane & 3) * 2 + (i & 1);
+            const float *b = bias[i >> 1];
+
+            s[k][i] = j < len ? fmaf(b[j / SIDE] + b[SIDE + j % SIDE], LOG2E, s[k][i] * scale)
+                              : -CUDART_INF_F;
+        }
+}
+
+// SIDE == KEYS: a step is a row of the grid, so the horizontal part of a bias is the same in all
+// steps and stays in registers.
+template <int HD, int KIND, int SIDE, int KEYS>
+__global__ void __launch_bounds__(WARPS * 32) flash_kernel(const struct attend a)
 {
     constexpr int ROW = HD * 2;
+    constexpr bool BY_ROWS = KIND == ATTEND_RELPOS && SIDE == KEYS;
     extern __shared__ __align__(128) unsigned char memory[];
-    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, head = blockIdx.y, group = blockIdx.z, first = blockIdx.x * QUERIES;
+    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = blockIdx.z,
+        first = blockIdx.x * QUERIES;
 
     if (KIND == ATTEND_PAGED) {
         group = a.tile[2 * blockIdx.x];
         first = a.tile[2 * blockIdx.x + 1];
     }
-    int n = min(QUERIES, group_len<KIND>(a, group) - first), last = 0, side = a.side;
+    struct work w = work_of<KIND>(a, group, blockIdx.y);
+    int n = min(QUERIES, group_len<KIND>(a, group) - first), last;
     uint32_t base = smem_addr(memory), keys = base + QUERIES * ROW, values = keys + 2 * KEYS * ROW;
     uint32_t q[HD / 16][4];
-    float o[HD / 8][4] = {}, s[KEYS / 8][4], step[HD / 8][4];
+    float o[HD / 8][4] = {}, s[KEYS / 8][4], step[HD / 8][4], across[BY_ROWS ? KEYS / 8 : 1][4],
+                 scale = a.scale * LOG2E;
     struct running run[2] = {{-CUDART_INF_F, 0.0f}, {-CUDART_INF_F, 0.0f}};
     int limit[2];
-    const float *bias[2];
+    const float *bias[2] = {nullptr, nullptr};
 
-    // Limits do not fall within a group, except from its prefix to its tail; the tile's largest is at either end.
+    // Limits do not fall within a group, except from its prefix to its tail; the tile's largest is
+    // at either end.
     last = max(key_limit<KIND>(a, group, first), key_limit<KIND>(a, group, first + n - 1));
 #pragma unroll
     for (int h = 0; h < 2; h++) {
@@ -206,45 +251,55 @@ template <int HD, int KIND> __global__ void __launch_bounds__(WARPS * 32) flash_
 
         limit[h] = key_limit<KIND>(a, group, i);
         if (KIND == ATTEND_RELPOS)
-            bias[h] = a.bias + ((int64_t)(group * a.n_head + head) * a.len + i) * 2 * side;
+            bias[h] = a.bias + ((int64_t)(group * a.n_head + w.head) * a.len + i) * 2 * SIDE;
     }
+    if (BY_ROWS)
+#pragma unroll
+        for (int k = 0; k < KEYS / 8; k++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                across[BY_ROWS ? k : 0][i] = bias[i >> 1][SIDE + k * 8 + (lane & 3) * 2 + (i & 1)] *
+                                             LOG2E;
     for (int i = threadIdx.x; i < QUERIES * HD / 8; i += WARPS * 32) {
         int r = i / (HD / 8), c = i % (HD / 8);
-        int64_t row = r < n ? query_row<KIND>(a, group, first + r) : -1;
+        int64_t row = r < n ? query_row<KIND, SIDE>(a, w, first + r) : -1;
 
-        copy16(piece<HD>(base, r, c), (const bf16 *)a.q + (row < 0 ? 0 : row) * a.q_stride + head * HD + c * 8, row >= 0);
+        copy16(piece<HD>(base, r, c),
+               (const bf16 *)a.q + (row < 0 ? 0 : row) * a.q_stride + w.head * HD + c * 8,
+               row >= 0);
     }
-    load_keys<HD, KIND>(a, group, head, 0, last, keys, values, WARPS * 32);
+    load_keys<HD, KIND, SIDE, KEYS>(a, w, 0, last, keys, values, WARPS * 32);
     copy_commit();
     for (int key = 0, at = 0; key < last; key += KEYS, at ^= 1) {
+        float down[2] = {0.0f, 0.0f}, max[2], sum[2], was[2], now[2];
+
+        if (BY_ROWS) {
+            down[0] = bias[0][key / KEYS] * LOG2E;
+            down[1] = bias[1][key / KEYS] * LOG2E;
+        }
         if (key + KEYS < last)
-            load_keys<HD, KIND>(a, group, head, key + KEYS, last, keys + (at ^ 1) * KEYS * ROW,
-                                values + (at ^ 1) * KEYS * ROW, WARPS * 32);
+            load_keys<HD, KIND, SIDE, KEYS>(a, w, key + KEYS, last, keys + (at ^ 1) * KEYS * ROW,
+                                            values + (at ^ 1) * KEYS * ROW, WARPS * 32);
         copy_commit();
         copy_wait<1>();
         __syncthreads();
         if (key == 0)
             load_queries<HD>(q, base, warp * 16);
-        scores<HD>(s, q, keys + at * KEYS * ROW);
-        scale_and_mask(s, a.scale * LOG2E, key, limit);
-        if (KIND == ATTEND_RELPOS) {
+        scores<HD, KEYS>(s, q, keys + at * KEYS * ROW);
+        if (BY_ROWS) {
 #pragma unroll
             for (int k = 0; k < KEYS / 8; k++)
 #pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    int j = key + k * 8 + (lane & 3) * 2 + (i & 1);
-                    const float *b = bias[i >> 1];
-
-                    if (j < a.len)
-                        s[k][i] = fmaf(b[j / side] + b[side + j % side], LOG2E, s[k][i]);
-                }
-        }
-        float max[2], sum[2], was[2], now[2];
-
+                for (int i = 0; i < 4; i++)
+                    s[k][i] = fmaf(s[k][i], scale, down[i >> 1] + across[BY_ROWS ? k : 0][i]);
+        } else if (KIND == ATTEND_RELPOS)
+            add_bias<KEYS, SIDE ? SIDE : 1>(s, bias, key, a.len, scale);
+        else
+            scale_and_mask<KEYS>(s, scale, key, limit);
 #pragma unroll
         for (int h = 0; h < 2; h++)
-            soften(s, h, &max[h], &sum[h]);
-        weigh<HD>(step, s, values + at * KEYS * ROW);
+            soften<KEYS>(s, h, &max[h], &sum[h]);
+        weigh<HD, KEYS>(step, s, values + at * KEYS * ROW);
 #pragma unroll
         for (int h = 0; h < 2; h++)
             run_add(&run[h], max[h], sum[h], &was[h], &now[h]);
@@ -258,25 +313,27 @@ template <int HD, int KIND> __global__ void __launch_bounds__(WARPS * 32) flash_
 #pragma unroll
     for (int h = 0; h < 2; h++) {
         int r = warp * 16 + lane / 4 + h * 8;
-        int64_t row = r < n ? query_row<KIND>(a, group, first + r) : -1;
+        int64_t row = r < n ? query_row<KIND, SIDE>(a, w, first + r) : -1;
         float inv = 1.0f / run[h].sum;
 
         if (row < 0)
             continue;
 #pragma unroll
         for (int k = 0; k < HD / 8; k++)
-            *(uint32_t *)((bf16 *)a.out + row * a.out_stride + head * HD + k * 8 + (lane & 3) * 2) =
-                pack_bf16(o[k][2 * h] * inv, o[k][2 * h + 1] * inv);
+            *(uint32_t *)((bf16 *)a.out + row * a.out_stride + w.head * HD + k * 8 +
+                          (lane & 3) * 2) = pack_bf16(o[k][2 * h] * inv, o[k][2 * h + 1] * inv);
     }
 }
 
-// ---- sequences of one row: each step a block, then their sum ------------------------------------------------------------------------
+// ---- sequences of one row: each step a block, then their sum ------------------------------------
 // part [sequence][head][step][HD + 2]: the weighted values, the largest score, the sum of weights.
 template <int HD> __global__ void __launch_bounds__(32) step_kernel(const struct attend a)
 {
     constexpr int ROW = HD * 2;
     extern __shared__ __align__(128) unsigned char memory[];
-    int lane = threadIdx.x, head = blockIdx.y, seq = blockIdx.z, key = blockIdx.x * KEYS, row = a.seq_row[seq];
+    constexpr int KEYS = STEP;
+    int lane = threadIdx.x, head = blockIdx.y, seq = blockIdx.z, key = blockIdx.x * KEYS,
+        row = a.seq_row[seq];
     int last = a.pos[row] + 1, limit[2] = {last, last};
     uint32_t base = smem_addr(memory), keys = base + 16 * ROW, values = keys + KEYS * ROW;
     uint32_t q[HD / 16][4];
@@ -287,16 +344,17 @@ template <int HD> __global__ void __launch_bounds__(32) step_kernel(const struct
     for (int i = lane; i < 16 * HD / 8; i += 32)
         copy16(piece<HD>(base, i / (HD / 8), i % (HD / 8)),
                (const bf16 *)a.q + row * a.q_stride + head * HD + i % (HD / 8) * 8, i < HD / 8);
-    load_keys<HD, ATTEND_PAGED>(a, seq, head, key, last, keys, values, 32);
+    load_keys<HD, ATTEND_PAGED, 0, KEYS>(a, work_of<ATTEND_PAGED>(a, seq, head), key, last, keys,
+                                         values, 32);
     copy_commit();
     copy_wait<0>();
     __syncwarp();
     load_queries<HD>(q, base, 0);
-    scores<HD>(s, q, keys);
-    scale_and_mask(s, a.scale * LOG2E, key, limit);
-    soften(s, 0, &max, &sum);
-    soften(s, 1, &unused[0], &unused[1]);
-    weigh<HD>(o, s, values);
+    scores<HD, KEYS>(s, q, keys);
+    scale_and_mask<KEYS>(s, a.scale * LOG2E, key, limit);
+    soften<KEYS>(s, 0, &max, &sum);
+    soften<KEYS>(s, 1, &unused[0], &unused[1]);
+    weigh<HD, KEYS>(o, s, values);
     if (lane >= 4)
         return;
 
@@ -309,7 +367,8 @@ template <int HD> __global__ void __launch_bounds__(32) step_kernel(const struct
         *(float2 *)(part + HD) = make_float2(max, sum);
 }
 
-template <int HD> __global__ void __launch_bounds__(HD) join_kernel(const struct attend a, int steps)
+template <int HD>
+__global__ void __launch_bounds__(HD) join_kernel(const struct attend a, int steps)
 {
     int head = blockIdx.x, seq = blockIdx.y, row = a.seq_row[seq], n;
     const float *part = a.part + ((int64_t)seq * a.n_head + head) * steps * (HD + 2);
@@ -318,50 +377,55 @@ template <int HD> __global__ void __launch_bounds__(HD) join_kernel(const struct
 
     if (a.seq_row[seq + 1] - row != 1)
         return;
-    n = (a.pos[row] + KEYS) / KEYS;
+    n = (a.pos[row] + STEP) / STEP;
     for (int i = 0; i < n; i++, part += HD + 2) {
         float was, now;
 
         run_add(&run, part[HD], part[HD + 1], &was, &now);
         o = run_mix(o, was, part[threadIdx.x], now);
     }
-    ((bf16 *)a.out)[row * a.out_stride + head * HD + threadIdx.x] = __float2bfloat16(o * (1.0f / run.sum));
+    ((bf16 *)a.out)[row * a.out_stride + head * HD + threadIdx.x] = __float2bfloat16(
+        o * (1.0f / run.sum));
 }
 
 static int steps_of(const struct attend *a)
 {
-    return (a->max_len + KEYS - 1) / KEYS;
+    return (a->max_len + STEP - 1) / STEP;
 }
 
 template <int HD> static void run_steps(launch_stream s, const struct attend *a)
 {
-    int bytes = (16 + 2 * KEYS) * HD * 2, steps = steps_of(a);
+    int bytes = (16 + 2 * STEP) * HD * 2, steps = steps_of(a);
 
-    cudaFuncSetAttribute(step_kernel<HD>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    step_kernel<HD><<<dim3((unsigned)steps, (unsigned)a->n_head, (unsigned)a->groups), 32, bytes, s>>>(*a);
+    step_kernel<HD>
+        <<<dim3((unsigned)steps, (unsigned)a->n_head, (unsigned)a->groups), 32, bytes, s>>>(*a);
     join_kernel<HD><<<dim3((unsigned)a->n_head, (unsigned)a->groups), HD, 0, s>>>(*a, steps);
 }
 
-template <int HD, int KIND> static void run_flash(launch_stream s, const struct attend *a)
+template <int HD, int KIND, int SIDE, int KEYS>
+static void run_flash(launch_stream s, const struct attend *a)
 {
     int bytes = (QUERIES + 4 * KEYS) * HD * 2;
-    dim3 grid((unsigned)((a->len + QUERIES - 1) / QUERIES), (unsigned)a->n_head, (unsigned)a->groups);
+    dim3 grid((unsigned)((a->len + QUERIES - 1) / QUERIES), (unsigned)a->n_head,
+              (unsigned)a->groups);
 
     if (KIND == ATTEND_PAGED)
         grid = dim3((unsigned)a->n_tile, (unsigned)a->n_head);
-    cudaFuncSetAttribute(flash_kernel<HD, KIND>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    flash_kernel<HD, KIND><<<grid, WARPS * 32, bytes, s>>>(*a);
+    flash_kernel<HD, KIND, SIDE, KEYS><<<grid, WARPS * 32, bytes, s>>>(*a);
 }
 
-// ---- any type, any head: a warp a query ------------------------------------------------------------------------------------------
+// ---- any type, any head: a warp a query ---------------------------------------------------------
 // 32 keys at a time: each lane scores one, then owns every 32nd number of the result.
-template <class T, int KIND> __global__ void __launch_bounds__(128) plain_kernel(const struct attend a)
+template <class T, int KIND>
+__global__ void __launch_bounds__(128) plain_kernel(const struct attend a)
 {
     constexpr int MAX_PER_LANE = LAUNCH_MAX_HEAD / 32;
     __shared__ float query[4][LAUNCH_MAX_HEAD];
-    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, head = blockIdx.y, group = blockIdx.z, hd = a.head_dim;
+    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, head = blockIdx.y, group = blockIdx.z,
+        hd = a.head_dim;
     int i = blockIdx.x * 4 + warp, limit;
-    int64_t row = i < group_len<KIND>(a, group) ? query_row<KIND>(a, group, i) : -1;
+    struct work w = work_of<KIND>(a, group, head);
+    int64_t row = i < group_len<KIND>(a, group) ? query_row<KIND, 0>(a, w, i) : -1;
     float o[MAX_PER_LANE] = {}, max = -CUDART_INF_F, sum = 0;
 
     if (row < 0)
@@ -371,14 +435,16 @@ template <class T, int KIND> __global__ void __launch_bounds__(128) plain_kernel
     __syncwarp();
     limit = key_limit<KIND>(a, group, i);
 
-    const float *bias = KIND == ATTEND_RELPOS ? a.bias + ((int64_t)(group * a.n_head + head) * a.len + i) * 2 * a.side : nullptr;
+    const float *bias = KIND == ATTEND_RELPOS
+                            ? a.bias + ((int64_t)(group * a.n_head + head) * a.len + i) * 2 * a.side
+                            : nullptr;
 
     for (int key = 0; key < limit; key += 32) {
         int j = key + lane;
         float s = -CUDART_INF_F;
 
         if (j < limit) {
-            const T *k = key_at<T, KIND>(a, group, head, j, false);
+            const T *k = key_at<T, KIND, 0>(a, w, j).k;
 
             s = 0;
             for (int d = 0; d < hd; d++)
@@ -396,7 +462,7 @@ template <class T, int KIND> __global__ void __launch_bounds__(128) plain_kernel
             o[c] *= was;
         for (int t = 0; t < min(32, limit - key); t++) {
             float weight = __shfl_sync(0xFFFFFFFFu, p, t);
-            const T *v = key_at<T, KIND>(a, group, head, key + t, true);
+            const T *v = key_at<T, KIND, 0>(a, w, key + t).v;
 
 #pragma unroll
             for (int c = 0; c < MAX_PER_LANE; c++)
@@ -415,13 +481,18 @@ template <class T, int KIND> static void run_plain(launch_stream s, const struct
     int len = KIND == ATTEND_PAGED ? a->max_rows : a->len;
 
     plain_kernel<T, KIND>
-        <<<dim3((unsigned)((len + 3) / 4), (unsigned)a->n_head, (unsigned)a->groups), 128, 0, s>>>(*a);
+        <<<dim3((unsigned)((len + 3) / 4), (unsigned)a->n_head, (unsigned)a->groups), 128, 0, s>>>(
+            *a);
 }
 
-// ---- choosing ----------------------------------------------------------------------------------------------------------------------
+// ---- choosing -----------------------------------------------------------------------------------
 static bool has_tensor_kernel(const struct attend *a)
 {
-    return !a->is_f32 && (a->head_dim == 64 || (a->head_dim == 128 && a->kind == ATTEND_PAGED));
+    if (a->is_f32)
+        return false;
+    if (a->kind == ATTEND_RELPOS)
+        return a->head_dim == 64 && (a->side == 64 || a->side == 48 || a->side == 14);
+    return a->head_dim == 64 || (a->head_dim == 128 && a->kind == ATTEND_PAGED);
 }
 
 int64_t launch_attend_bias(const struct attend *a)
@@ -438,13 +509,19 @@ int64_t launch_attend_part(const struct attend *a)
 
 static void run_tensor(launch_stream s, const struct attend *a)
 {
-    if (a->kind == ATTEND_RELPOS)
-        run_flash<64, ATTEND_RELPOS>(s, a);
-    else if (a->kind == ATTEND_PREFIX)
-        run_flash<64, ATTEND_PREFIX>(s, a);
-    else {
+    if (a->kind == ATTEND_RELPOS) {
+        if (a->side == 64)
+            run_flash<64, ATTEND_RELPOS, 64, 64>(s, a);
+        else if (a->side == 48)
+            run_flash<64, ATTEND_RELPOS, 48, 48>(s, a);
+        else
+            run_flash<64, ATTEND_RELPOS, 14, STEP>(s, a);
+    } else if (a->kind == ATTEND_PREFIX) {
+        run_flash<64, ATTEND_PREFIX, 0, STEP>(s, a);
+    } else {
         if (a->n_tile)
-            a->head_dim == 64 ? run_flash<64, ATTEND_PAGED>(s, a) : run_flash<128, ATTEND_PAGED>(s, a);
+            a->head_dim == 64 ? run_flash<64, ATTEND_PAGED, 0, STEP>(s, a)
+                              : run_flash<128, ATTEND_PAGED, 0, STEP>(s, a);
         if (a->n_single)
             a->head_dim == 64 ? run_steps<64>(s, a) : run_steps<128>(s, a);
     }
@@ -472,11 +549,13 @@ void launch_attend(launch_stream s, const struct attend *a)
         run_any<bf16>(s, a);
 }
 
-// ---- the cache -----------------------------------------------------------------------------------------------------------------------
+// ---- the cache ----------------------------------------------------------------------------------
 template <class T>
-__global__ void store_kernel(T *slab, const T *k, const T *v, const int32_t *slot, int n_head, int head_dim, int block_tok)
+__global__ void store_kernel(T *slab, const T *k, const T *v, const int32_t *slot, int n_head,
+                             int head_dim, int block_tok)
 {
-    int width = n_head * head_dim, tok = blockIdx.x, block = slot[tok] / block_tok, off = slot[tok] % block_tok;
+    int width = n_head * head_dim, tok = blockIdx.x, block = slot[tok] / block_tok,
+        off = slot[tok] % block_tok;
     T *at = slab + (int64_t)block * 2 * width * block_tok;
 
     for (int i = threadIdx.x; i < width; i += blockDim.x) {
@@ -487,13 +566,30 @@ __global__ void store_kernel(T *slab, const T *k, const T *v, const int32_t *slo
     }
 }
 
-void launch_kv_store(launch_stream s, void *slab, const void *k, const void *v, const int32_t *slot, int n_tok,
-                     int n_head, int head_dim, int block_tok, bool is_f32)
+void launch_kv_store(launch_stream s, void *slab, const void *k, const void *v, const int32_t *slot,
+                     int n_tok, int n_head, int head_dim, int block_tok, bool is_f32)
 {
     if (is_f32)
-        store_kernel<<<(unsigned)n_tok, 256, 0, s>>>((float *)slab, (const float *)k, (const float *)v, slot, n_head,
-                                                     head_dim, block_tok);
+        store_kernel<<<(unsigned)n_tok, 256, 0, s>>>(
+            (float *)slab, (const float *)k, (const float *)v, slot, n_head, head_dim, block_tok);
     else
-        store_kernel<<<(unsigned)n_tok, 256, 0, s>>>((bf16 *)slab, (const bf16 *)k, (const bf16 *)v, slot, n_head,
-                                                     head_dim, block_tok);
+        store_kernel<<<(unsigned)n_tok, 256, 0, s>>>((bf16 *)slab, (const bf16 *)k, (const bf16 *)v,
+                                                     slot, n_head, head_dim, block_tok);
+}
+
+int launch_prepare_attend(int shared_bytes)
+{
+    cudaError_t rc = cudaSuccess;
+
+    allow_shared(bias_kernel<float>, shared_bytes, &rc);
+    allow_shared(bias_kernel<bf16>, shared_bytes, &rc);
+    allow_shared(flash_kernel<64, ATTEND_RELPOS, 64, 64>, shared_bytes, &rc);
+    allow_shared(flash_kernel<64, ATTEND_RELPOS, 48, 48>, shared_bytes, &rc);
+    allow_shared(flash_kernel<64, ATTEND_RELPOS, 14, STEP>, shared_bytes, &rc);
+    allow_shared(flash_kernel<64, ATTEND_PREFIX, 0, STEP>, shared_bytes, &rc);
+    allow_shared(flash_kernel<64, ATTEND_PAGED, 0, STEP>, shared_bytes, &rc);
+    allow_shared(flash_kernel<128, ATTEND_PAGED, 0, STEP>, shared_bytes, &rc);
+    allow_shared(step_kernel<64>, shared_bytes, &rc);
+    allow_shared(step_kernel<128>, shared_bytes, &rc);
+    return rc;
 }

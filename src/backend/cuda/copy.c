@@ -1,4 +1,8 @@
-/* Memory of the device, copies, and weights on their way in. */
+/* Memory of the device, copies, and weights on their way in.
+ *
+ * The calling thread may be another than the one that opened the device, and a thread has a current
+ * device: allocations and copies set it, and every pass begins with a copy (a step's ids, a view's
+ * pixels). */
 #include "backend/cuda/cuda.h"
 
 #include "base/err.h"
@@ -9,12 +13,17 @@
 
 int cuda_alloc(struct device *d, size_t bytes, void **out)
 {
-    int rc = cudaMalloc(out, MAX(bytes, 1));
+    int rc;
+
+    cudaSetDevice(d->id);
+    rc = cudaMalloc(out, MAX(bytes, 1));
 
     if (rc == cudaErrorMemoryAllocation) {
         cudaGetLastError(); /* it is no fault of the device */
-        return err(RECTO_ENOMEM, "device: no memory for %zu MiB of weights or cache; lower --kv-tokens or close other programs",
-                   bytes >> 20);
+        return err(
+            RECTO_ENOMEM,
+            "device: no memory for %zu MiB of weights or cache; lower --kv-tokens or close other programs",
+            bytes >> 20);
     }
     return cuda_check(rc, "alloc");
 }
@@ -55,21 +64,25 @@ int cuda_upload(struct device *d, void *dst, const void *src, size_t bytes)
 {
     char *from = (char *)dst; /* not used when there is nothing */
 
+    cudaSetDevice(d->id);
     if (bytes == 0)
         return 0;
     if (bytes > d->staging.cap) { /* pageable memory: the call returns once it is read */
-        TRY(cuda_check(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, d->stream), "upload"));
+        TRY(cuda_check(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, d->stream),
+                       "upload"));
         return cuda_check(cudaStreamSynchronize(d->stream), "upload");
     }
     TRY(staging_take(d, bytes, &from));
     memcpy(from, src, bytes);
-    return cuda_check(cudaMemcpyAsync(dst, from, bytes, cudaMemcpyHostToDevice, d->stream), "upload");
+    return cuda_check(cudaMemcpyAsync(dst, from, bytes, cudaMemcpyHostToDevice, d->stream),
+                      "upload");
 }
 
 int cuda_download(struct device *d, void *dst, const void *src, size_t bytes)
 {
     if (bytes)
-        TRY(cuda_check(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, d->stream), "download"));
+        TRY(cuda_check(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, d->stream),
+                       "download"));
     return cuda_check(cudaStreamSynchronize(d->stream), "download");
 }
 
@@ -101,24 +114,29 @@ static int pack_f32(struct device *d, struct weight *w, const void *src, enum dt
     return rc;
 }
 
-int cuda_pack(struct device *d, struct weight *w, const void *src, enum dtype dtype, int64_t n_out, int64_t n_in,
-              bool force_f32)
+int cuda_pack(struct device *d, struct weight *w, const void *src, enum dtype dtype, int64_t n_out,
+              int64_t n_in, bool force_f32)
 {
     size_t n, bytes;
     int rc;
 
     if (dtype != DT_F32 && dtype != DT_BF16 && dtype != DT_F16)
-        return err(RECTO_EMODEL, "a weight is neither F32, BF16 nor F16: convert the model to one of these");
+        return err(RECTO_EMODEL,
+                   "a weight is neither F32, BF16 nor F16: convert the model to one of these");
     if (n_out < 1 || n_in < 1 || n_out > INT32_MAX || n_in > INT32_MAX)
-        return err(RECTO_ESHAPE, "a weight of %lld x %lld cannot be packed", (long long)n_out, (long long)n_in);
+        return err(RECTO_ESHAPE, "a weight of %lld x %lld cannot be packed", (long long)n_out,
+                   (long long)n_in);
     w->kind = dtype == DT_BF16 && !force_f32 ? WEIGHT_BF16 : WEIGHT_F32;
     w->n_out = n_out;
     w->n_in = n_in;
-    if (mem_mul((size_t)n_out, (size_t)n_in, &n) || mem_mul(n, w->kind == WEIGHT_F32 ? 4 : 2, &bytes))
-        return err(RECTO_ENOMEM, "a weight of %lld x %lld is too large", (long long)n_out, (long long)n_in);
+    if (mem_mul((size_t)n_out, (size_t)n_in, &n) ||
+        mem_mul(n, w->kind == WEIGHT_F32 ? 4 : 2, &bytes))
+        return err(RECTO_ENOMEM, "a weight of %lld x %lld is too large", (long long)n_out,
+                   (long long)n_in);
     w->bytes = (int64_t)bytes;
     TRY(cuda_alloc(d, bytes, &w->data));
-    rc = w->kind == WEIGHT_F32 ? pack_f32(d, w, src, dtype, n) : cuda_upload(d, w->data, src, bytes);
+    rc = w->kind == WEIGHT_F32 ? pack_f32(d, w, src, dtype, n)
+                               : cuda_upload(d, w->data, src, bytes);
     if (rc < 0) {
         cuda_free(d, w->data);
         w->data = NULL;

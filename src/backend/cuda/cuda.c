@@ -1,7 +1,7 @@
 /* An NVIDIA GPU as a device: opening it, its faults in words, and the record.
  *
- * "cuda" is the first GPU, "cuda:N" the N-th.  Nothing of the driver is needed to link or to start: the runtime is linked
- * statically and looks for the driver when the device is opened. */
+ * "cuda" is the first GPU, "cuda:N" the N-th.  Nothing of the driver is needed to link or to start:
+ * the runtime is linked statically and looks for the driver when the device is opened. */
 #include "backend/cuda/cuda.h"
 
 #include "base/err.h"
@@ -17,7 +17,8 @@ int cuda_check(int rc, const char *what)
 {
     if (rc == cudaSuccess)
         return 0;
-    return err(RECTO_EDEVICE, "device: %s: %s (%s); if it comes again, run with --device cpu and report it", what,
+    return err(RECTO_EDEVICE,
+               "device: %s: %s (%s); if it comes again, run with --device cpu and report it", what,
                cudaGetErrorString((cudaError_t)rc), cudaGetErrorName((cudaError_t)rc));
 }
 
@@ -26,7 +27,7 @@ int cuda_launched(const char *what)
     return cuda_check(cudaGetLastError(), what);
 }
 
-/* ---- open -------------------------------------------------------------------------------------------------------------------- */
+/* ---- open ------------------------------------------------------------------------------------ */
 /* The number behind the colon of "cuda:1"; 0 without one. */
 static int device_number(const char *name, int *id)
 {
@@ -60,21 +61,38 @@ static int find_gpu(int id)
         return err(RECTO_EDEVICE, "device: no NVIDIA GPU here (%s); use --device cpu",
                    rc ? cudaGetErrorString((cudaError_t)rc) : "the driver lists none");
     if (id >= n)
-        return err(RECTO_EDEVICE, "device: cuda:%d is not here, the last GPU is cuda:%d", id, n - 1);
+        return err(RECTO_EDEVICE, "device: cuda:%d is not here, the last GPU is cuda:%d", id,
+                   n - 1);
     return 0;
 }
 
-/* Tensor cores with bf16 came with compute capability 8.0; what this file was built for is the build's choice. */
+/* Tensor cores with bf16 came with compute capability 8.0; what this file was built for is the
+ * build's choice. */
 static int check_card(struct device *d)
 {
     struct cudaDeviceProp p;
 
     TRY(cuda_check(cudaGetDeviceProperties(&p, d->id), "open"));
     if (p.major < 8)
-        return err(RECTO_EDEVICE, "device: %s has compute capability %d.%d, needed is 8.0; use --device cpu", p.name, p.major,
-                   p.minor);
+        return err(RECTO_EDEVICE,
+                   "device: %s has compute capability %d.%d, needed is 8.0; use --device cpu",
+                   p.name, p.major, p.minor);
+    d->n_sm = p.multiProcessorCount;
+    d->is_sm90 = p.major == 9 && !getenv("RECTO_CUDA_NO_WGMMA"); /* for comparisons */
     snprintf(d->name, sizeof d->name, "sm_%d%d%s", p.major, p.minor, d->lt ? " cublasLt" : "");
     return 0;
+}
+
+static int prepare_kernels(const struct device *d)
+{
+    int bytes;
+
+    TRY(cuda_check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, d->id),
+                   "open"));
+    TRY(cuda_check(launch_prepare_linear(bytes), "open"));
+    TRY(cuda_check(launch_prepare_moe(bytes), "open"));
+    TRY(cuda_check(launch_prepare_attend(bytes), "open"));
+    return d->is_sm90 ? cuda_check(launch_prepare_linear90(bytes), "open") : 0;
 }
 
 static int open_device(struct device *d)
@@ -84,6 +102,7 @@ static int open_device(struct device *d)
     TRY(cuda_check(cudaSetDevice(d->id), "open"));
     d->lt = d->is_f32 ? NULL : lt_open(d);
     TRY(check_card(d));
+    TRY(prepare_kernels(d));
     TRY(cuda_check(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "open"));
     TRY(cuda_check(cudaMallocHost(&p, STAGING), "open"));
     d->staging = (struct staging){.base = p, .cap = STAGING};
@@ -103,6 +122,9 @@ static void cuda_close(struct device *d)
         cudaFree((void *)d->table[i].gate);
         cudaFree((void *)d->table[i].up);
         cudaFree((void *)d->table[i].down);
+        cudaFree(d->table[i].gate_map);
+        cudaFree(d->table[i].up_map);
+        cudaFree(d->table[i].down_map);
     }
     free(d->table);
     free(d->step.host);
@@ -146,13 +168,12 @@ static void cuda_info(const struct device *d, struct device_info *info)
     snprintf(info->precision, sizeof info->precision, "%s", d->is_f32 ? "fp32" : "bf16");
 }
 
-/* The calling thread may be another than the one that opened. */
 static int cuda_finish(struct device *d)
 {
     return cuda_check(cudaStreamSynchronize(d->stream), "a step");
 }
 
-/* ---- rows and pictures ---------------------------------------------------------------------------------------------------------- */
+/* ---- rows and pictures ----------------------------------------------------------------------- */
 static bool is_f32(tensor t)
 {
     return t.dtype == DT_F32;
@@ -160,13 +181,15 @@ static bool is_f32(tensor t)
 
 static int cuda_rmsnorm(struct device *d, tensor y, tensor x, tensor w, float eps)
 {
-    launch_rmsnorm(d->stream, y.data, x.data, w.data, x.n[0], (int)x.n[1], eps, is_f32(y), is_f32(x));
+    launch_rmsnorm(d->stream, y.data, x.data, w.data, x.n[0], (int)x.n[1], eps, is_f32(y),
+                   is_f32(x));
     return cuda_launched("rmsnorm");
 }
 
 static int cuda_layernorm(struct device *d, tensor y, tensor x, tensor w, tensor b, float eps)
 {
-    launch_layernorm(d->stream, y.data, x.data, w.data, b.data, x.n[0], (int)x.n[1], eps, is_f32(y), is_f32(x));
+    launch_layernorm(d->stream, y.data, x.data, w.data, b.data, x.n[0], (int)x.n[1], eps, is_f32(y),
+                     is_f32(x));
     return cuda_launched("layernorm");
 }
 
@@ -184,8 +207,8 @@ static int cuda_add_cyclic(struct device *d, tensor x, tensor p)
 
 static int cuda_rope(struct device *d, tensor x, tensor pos, tensor table)
 {
-    launch_rope(d->stream, x.data, pos.data, table.data, x.n[0], (int)tensor_count(pos), (int)x.n[1], (int)table.n[1],
-                is_f32(x));
+    launch_rope(d->stream, x.data, pos.data, table.data, x.n[0], (int)tensor_count(pos),
+                (int)x.n[1], (int)table.n[1], is_f32(x));
     return cuda_launched("rope");
 }
 
@@ -200,7 +223,8 @@ static int cuda_copy(struct device *d, tensor y, tensor x)
     size_t bytes = (size_t)tensor_count(x) * dtype_size(x.dtype);
 
     if (x.dtype == y.dtype)
-        return cuda_check(cudaMemcpyAsync(y.data, x.data, bytes, cudaMemcpyDeviceToDevice, d->stream), "copy");
+        return cuda_check(
+            cudaMemcpyAsync(y.data, x.data, bytes, cudaMemcpyDeviceToDevice, d->stream), "copy");
     launch_convert(d->stream, y.data, x.data, tensor_count(x), is_f32(y), is_f32(x));
     return cuda_launched("copy");
 }
@@ -216,14 +240,17 @@ static int cuda_embed(struct device *d, tensor x, tensor table, tensor id)
 static int cuda_patches(struct device *d, tensor out, tensor pixels, int patch)
 {
     if (patch < 1 || pixels.n[1] % patch || pixels.n[1] != pixels.n[2] || pixels.n[3] != 3)
-        return err(RECTO_ESHAPE, "patches: a view is not a square of whole patches of %d pixels", patch);
-    launch_patches(d->stream, out.data, pixels.data, (int)pixels.n[0], (int)pixels.n[1], patch, is_f32(out));
+        return err(RECTO_ESHAPE, "patches: a view is not a square of whole patches of %d pixels",
+                   patch);
+    launch_patches(d->stream, out.data, pixels.data, (int)pixels.n[0], (int)pixels.n[1], patch,
+                   is_f32(out));
     return cuda_launched("patches");
 }
 
 static int cuda_im2col(struct device *d, tensor out, tensor x, int stride)
 {
-    launch_im2col(d->stream, out.data, x.data, (int)x.n[0], (int)x.n[1], (int)x.n[2], (int)x.n[3], stride, is_f32(x));
+    launch_im2col(d->stream, out.data, x.data, (int)x.n[0], (int)x.n[1], (int)x.n[2], (int)x.n[3],
+                  stride, is_f32(x));
     return cuda_launched("im2col");
 }
 

@@ -1,7 +1,9 @@
-/* The launchers of the .cu files as the C side sees them: device pointers, sizes, a stream; nothing else.
+/* The launchers of the .cu files as the C side sees them: device pointers, sizes, a stream; nothing
+ * else.
  *
- * Each queues its kernels on the stream and returns at once; faults are collected by cuda_check (cuda.h).  Activations are
- * `act` numbers: bf16, or fp32 when is_f32 is set (precision "fp32").  Rows are contiguous. */
+ * Each queues its kernels on the stream and returns at once; faults are collected by cuda_check
+ * (cuda.h).  Activations are `act` numbers: bf16, or fp32 when is_f32 is set (precision "fp32").
+ * Rows are contiguous. */
 #ifndef RECTO_BACKEND_CUDA_LAUNCH_H
 #define RECTO_BACKEND_CUDA_LAUNCH_H
 
@@ -14,7 +16,14 @@ extern "C" {
 
 typedef struct CUstream_st *launch_stream;
 
-/* ---- products: linear.cu ------------------------------------------------------------------------------------------------ */
+/* Once for each device, with it current: let kernels take up to that many bytes of shared memory.
+ * A cudaError_t. */
+int launch_prepare_linear(int shared_bytes);
+int launch_prepare_linear90(int shared_bytes);
+int launch_prepare_moe(int shared_bytes);
+int launch_prepare_attend(int shared_bytes);
+
+/* ---- products: linear.cu --------------------------------------------------------------------- */
 enum product_out {
     PRODUCT_SET,   /* y  = x W^T + b           */
     PRODUCT_GELU,  /* y  = gelu(x W^T + b)     */
@@ -34,53 +43,72 @@ struct product {
     bool x_is_f32, w_is_f32, y_is_f32;
     /* experts; tile == NULL: a plain product */
     const void *const *w_list, *const *up_list; /* [n_expert] device addresses of their matrices */
+    const void *w_maps,
+        *up_maps; /* what the copy engine knows of them, launch_map_bytes() each; NULL: the sm_80 tile */
     const int32_t *from; /* [n_expert + 1] first place of each expert */
     const int32_t *row;  /* [places] row of x of each place; NULL: the place itself */
-    const int32_t *tile; /* [tile_cap] expert << 16 | number of the tile within the expert; -1: none */
+    const int32_t
+        *tile; /* [tile_cap] expert << 16 | number of the tile within the expert; -1: none */
     int tile_cap, tile_rows;
+    bool is_sm90; /* warp-group products exist */
+    int n_sm;     /* multiprocessors */
 };
 int launch_product(launch_stream s, const struct product *p); /* a cudaError_t */
+/* A map of a matrix [rows][k] for the copy engine into 64-byte aligned host memory; false: the
+ * driver has none. */
+int launch_map_bytes(void);
+bool launch_make_map(void *to, const void *data, int rows, int k);
+/* y[i] = x[row[i]], rows of `bytes` bytes, a multiple of 16 */
+void launch_gather_bytes(launch_stream s, void *y, const void *x, const int32_t *row, int64_t rows,
+                         int bytes);
+int launch_product90(launch_stream s,
+                     const struct product *p); /* linear90.cu, called by launch_product */
 /* Rows of a tile for products of `rows` rows. */
 int launch_tile_rows(int rows);
 
-/* ---- rows: rows.cu ------------------------------------------------------------------------------------------------------ */
-void launch_rmsnorm(launch_stream s, void *y, const void *x, const float *w, int64_t rows, int width, float eps,
-                    bool y_is_f32, bool x_is_f32);
-void launch_layernorm(launch_stream s, void *y, const void *x, const float *w, const float *b, int64_t rows, int width,
-                      float eps, bool y_is_f32, bool x_is_f32);
-void launch_swiglu(launch_stream s, void *y, const void *gate, const void *up, int64_t n, bool is_f32);
+/* ---- rows: rows.cu --------------------------------------------------------------------------- */
+void launch_rmsnorm(launch_stream s, void *y, const void *x, const float *w, int64_t rows,
+                    int width, float eps, bool y_is_f32, bool x_is_f32);
+void launch_layernorm(launch_stream s, void *y, const void *x, const float *w, const float *b,
+                      int64_t rows, int width, float eps, bool y_is_f32, bool x_is_f32);
+void launch_swiglu(launch_stream s, void *y, const void *gate, const void *up, int64_t n,
+                   bool is_f32);
 void launch_add_cyclic(launch_stream s, float *x, const float *p, int64_t n, int64_t period);
-void launch_rope(launch_stream s, void *x, const int32_t *pos, const float *table, int64_t rows, int n_pos, int width,
-                 int head_dim, bool is_f32);
-void launch_gather_rows(launch_stream s, float *y, const float *x, const int32_t *row, int64_t rows, int width);
-void launch_convert(launch_stream s, void *y, const void *x, int64_t n, bool y_is_f32, bool x_is_f32);
-void launch_embed(launch_stream s, float *x, const void *table, const int32_t *id, int64_t rows, int width,
-                  bool table_is_f32);
+void launch_rope(launch_stream s, void *x, const int32_t *pos, const float *table, int64_t rows,
+                 int n_pos, int width, int head_dim, bool is_f32);
+void launch_gather_rows(launch_stream s, float *y, const float *x, const int32_t *row, int64_t rows,
+                        int width);
+void launch_convert(launch_stream s, void *y, const void *x, int64_t n, bool y_is_f32,
+                    bool x_is_f32);
+void launch_embed(launch_stream s, float *x, const void *table, const int32_t *id, int64_t rows,
+                  int width, bool table_is_f32);
 
-/* ---- pictures: pictures.cu ------------------------------------------------------------------------------------------------ */
-void launch_patches(launch_stream s, void *out, const uint8_t *pixels, int views, int side, int patch, bool is_f32);
-void launch_im2col(launch_stream s, void *out, const void *x, int views, int h, int w, int c, int stride, bool is_f32);
+/* ---- pictures: pictures.cu ------------------------------------------------------------------- */
+void launch_patches(launch_stream s, void *out, const uint8_t *pixels, int views, int side,
+                    int patch, bool is_f32);
+void launch_im2col(launch_stream s, void *out, const void *x, int views, int h, int w, int c,
+                   int stride, bool is_f32);
 
-/* ---- experts: moe.cu ------------------------------------------------------------------------------------------------------ */
+/* ---- experts: moe.cu ------------------------------------------------------------------------- */
 struct route {
-    const void *h;        /* [rows][width]                                               */
-    const float *router;  /* [n_expert][width]                                           */
+    const void *h;       /* [rows][width]                                               */
+    const float *router; /* [n_expert][width]                                           */
     int rows, width, n_expert, n_pick, tile_rows, tile_cap;
     bool is_f32, router_bf16;
-    int32_t *pick;        /* [rows][n_pick] experts, largest share first                 */
-    float *share;         /* [rows][n_pick]                                              */
-    int32_t *slot;        /* [rows][n_pick] place of each pick among rows sorted by expert */
-    int32_t *row;         /* [rows * n_pick] row of each place                           */
-    int32_t *from;        /* [n_expert + 1]                                              */
-    int32_t *tile;        /* [tile_cap] expert << 16 | tile of the expert; -1: none      */
+    int32_t *pick; /* [rows][n_pick] experts, largest share first                 */
+    float *share;  /* [rows][n_pick]                                              */
+    int32_t *slot; /* [rows][n_pick] place of each pick among rows sorted by expert */
+    int32_t *row;  /* [rows * n_pick] row of each place                           */
+    int32_t *from; /* [n_expert + 1]                                              */
+    int32_t *tile; /* [tile_cap] expert << 16 | tile of the expert; -1: none      */
 };
 #define LAUNCH_MAX_EXPERT 256
 void launch_route(launch_stream s, const struct route *r);
 /* y += sum over picks, in their order, of share * result[slot] + shared */
-void launch_combine(launch_stream s, float *y, const float *result, const float *shared, const int32_t *slot,
-                    const float *share, int rows, int width, int n_pick);
+void launch_combine(launch_stream s, float *y, const float *result, const float *shared,
+                    const int32_t *slot, const float *share, int rows, int width, int n_pick);
 
-/* ---- attention: attend.cu --------------------------------------------------------------------------------------------------- */
+/* ---- attention: attend.cu -------------------------------------------------------------------- */
 enum attend_kind { ATTEND_RELPOS, ATTEND_PREFIX, ATTEND_PAGED };
 
 /* Queries of one kind; q, k, v, out of the act type.  Which key is where depends on the kind. */
@@ -95,20 +123,20 @@ struct attend {
     bool is_f32;
     float scale;
     /* relpos */
-    const void *pad;                /* [3 * width] what a padded token's q, k, v are */
-    const float *rel_h, *rel_w;     /* [2 * side - 1][head_dim] */
-    float *bias;                    /* work: [groups * n_head][len][2 * side] */
-    int grid, window, side;         /* side = window or grid; windows across = ceil(grid / window) */
+    const void *pad;            /* [3 * width] what a padded token's q, k, v are */
+    const float *rel_h, *rel_w; /* [2 * side - 1][head_dim] */
+    float *bias;                /* work: [groups * n_head][len][2 * side] */
+    int grid, window, side;     /* side = window or grid; windows across = ceil(grid / window) */
     /* prefix */
     int n_prefix;
     /* paged */
     const int32_t *pos, *seq_row, *block;
-    const int32_t *tile;            /* [n_tile][2] sequence, first row */
-    int n_tile, n_single;           /* tiles of sequences of several rows; sequences of one */
+    const int32_t *tile;  /* [n_tile][2] sequence, first row */
+    int n_tile, n_single; /* tiles of sequences of several rows; sequences of one */
     int block_stride, block_tok;
-    int max_len, max_rows;          /* longest of those of one row; most rows of one */
-    int64_t block_elements;         /* from a block to the next, in elements, within a layer */
-    float *part;                    /* work of split decoding: [groups][n_head][steps][head_dim + 2] */
+    int max_len, max_rows;  /* longest of those of one row; most rows of one */
+    int64_t block_elements; /* from a block to the next, in elements, within a layer */
+    float *part;            /* work of split decoding: [groups][n_head][steps][head_dim + 2] */
 };
 #define LAUNCH_MAX_HEAD 256
 /* Floats of work for bias, or of part. */
@@ -116,19 +144,20 @@ int64_t launch_attend_bias(const struct attend *a);
 int64_t launch_attend_part(const struct attend *a);
 void launch_attend(launch_stream s, const struct attend *a);
 
-/* k, v [n_tok][n_head * head_dim] to slot; slab of a layer: [block][K | V][head][block_tok][head_dim] */
-void launch_kv_store(launch_stream s, void *slab, const void *k, const void *v, const int32_t *slot, int n_tok,
-                     int n_head, int head_dim, int block_tok, bool is_f32);
+/* k, v [n_tok][n_head * head_dim] to slot; slab of a layer: [block][K |
+ * V][head][block_tok][head_dim] */
+void launch_kv_store(launch_stream s, void *slab, const void *k, const void *v, const int32_t *slot,
+                     int n_tok, int n_head, int head_dim, int block_tok, bool is_f32);
 
-/* ---- choosing: sample.cu ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing: sample.cu --------------------------------------------------------------------- */
 struct choice {
-    int32_t id, best; /* best id that is not banned; best of all */
+    int32_t id, best;      /* best id that is not banned; best of all */
     float logit, max, sum; /* logit of id; of best; sum of exp(x - max) */
 };
 /* ban: CSR lists; from [n + 1], id [from[n]]. work: launch_choose_work(n) bytes. */
 int64_t launch_choose_work(int n);
-void launch_choose(launch_stream s, struct choice *out, const float *logits, int n, int vocab, const int32_t *ban_from,
-                   const int32_t *ban_id, void *work);
+void launch_choose(launch_stream s, struct choice *out, const float *logits, int n, int vocab,
+                   const int32_t *ban_from, const int32_t *ban_id, void *work);
 
 #ifdef __cplusplus
 }

@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 
-static struct product product_of(tensor y, tensor x, const struct weight *w, enum product_out out)
+static struct product product_of(const struct device *d, tensor y, tensor x, const struct weight *w,
+                                 enum product_out out)
 {
     return (struct product){
         .x = x.data,
@@ -21,13 +22,15 @@ static struct product product_of(tensor y, tensor x, const struct weight *w, enu
         .x_is_f32 = x.dtype == DT_F32,
         .w_is_f32 = w->kind == WEIGHT_F32,
         .y_is_f32 = y.dtype == DT_F32,
+        .is_sm90 = d->is_sm90,
+        .n_sm = d->n_sm,
     };
 }
 
 int cuda_linear(struct device *d, tensor y, tensor x, const struct weight *w, enum linear_mode mode)
 {
     static const enum product_out out[] = {PRODUCT_SET, PRODUCT_GELU, PRODUCT_ADD};
-    struct product p = product_of(y, x, w, out[mode]);
+    struct product p = product_of(d, y, x, w, out[mode]);
     int rc = 0;
 
     if (lt_linear(d, y, x, w, mode, &rc))
@@ -36,18 +39,20 @@ int cuda_linear(struct device *d, tensor y, tensor x, const struct weight *w, en
     return cuda_launched("linear");
 }
 
-int cuda_linear_swiglu(struct device *d, tensor y, tensor x, const struct weight *gate, const struct weight *up)
+int cuda_linear_swiglu(struct device *d, tensor y, tensor x, const struct weight *gate,
+                       const struct weight *up)
 {
-    struct product p = product_of(y, x, gate, PRODUCT_SWIGLU);
+    struct product p = product_of(d, y, x, gate, PRODUCT_SWIGLU);
 
     if (gate->kind != up->kind)
-        return err(RECTO_EMODEL, "the gate and up matrices of a layer must have one dtype; convert the model");
+        return err(RECTO_EMODEL,
+                   "the gate and up matrices of a layer must have one dtype; convert the model");
     p.up = up->data;
     TRY(cuda_check(launch_product(d->stream, &p), "linear_swiglu"));
     return cuda_launched("linear_swiglu");
 }
 
-/* ---- experts --------------------------------------------------------------------------------------------------------------- */
+/* ---- experts --------------------------------------------------------------------------------- */
 struct moe_run {
     struct device *d;
     const struct moe *m;
@@ -74,19 +79,44 @@ static int upload_table(struct device *d, const struct weight *w, int n, const v
     return rc;
 }
 
+/* Maps of the same matrices, in one array. */
+static int upload_maps(struct device *d, const struct weight *w, int n, void **out)
+{
+    size_t one = (size_t)launch_map_bytes();
+    char *host = aligned_alloc(64, (size_t)n * one);
+    bool all = host != NULL;
+    int rc = 0;
+
+    for (int e = 0; all && e < n; e++)
+        all = launch_make_map(host + (size_t)e * one, w[e].data, (int)w[e].n_out, (int)w[e].n_in);
+    if (all)
+        rc = cuda_alloc(d, (size_t)n * one, out);
+    if (all && rc == 0)
+        rc = cuda_upload(d, *out, host, (size_t)n * one);
+    free(host);
+    return rc;
+}
+
+static bool takes_maps(const struct device *d, const struct weight *w)
+{
+    return d->is_sm90 && !d->is_f32 && w->kind == WEIGHT_BF16 && w->n_in % 8 == 0 &&
+           w->n_out % 8 == 0;
+}
+
 static int moe_check(const struct moe *m)
 {
     bool is_mixed = false;
 
     for (int e = 0; e < m->n_expert; e++)
-        is_mixed = is_mixed || m->gate[e].kind != m->gate[0].kind || m->up[e].kind != m->gate[0].kind ||
-                   m->down[e].kind != m->down[0].kind;
+        is_mixed = is_mixed || m->gate[e].kind != m->gate[0].kind ||
+                   m->up[e].kind != m->gate[0].kind || m->down[e].kind != m->down[0].kind;
     if (is_mixed)
         return err(RECTO_EMODEL, "the experts of a layer must have one dtype; convert the model");
     if (m->n_pick < 1 || m->n_pick > m->n_expert)
         return err(RECTO_ESHAPE, "%d experts cannot be picked out of %d", m->n_pick, m->n_expert);
     if (m->n_expert > LAUNCH_MAX_EXPERT)
-        return err(RECTO_ESHAPE, "%d experts; this build takes up to %d", m->n_expert, LAUNCH_MAX_EXPERT);
+        return err(RECTO_ESHAPE, "%d experts; this build takes up to %d", m->n_expert,
+                   LAUNCH_MAX_EXPERT);
     return 0;
 }
 
@@ -109,6 +139,11 @@ static int expert_table(struct device *d, const struct moe *m, const struct expe
     TRY(upload_table(d, m->gate, m->n_expert, &t->gate));
     TRY(upload_table(d, m->up, m->n_expert, &t->up));
     TRY(upload_table(d, m->down, m->n_expert, &t->down));
+    if (takes_maps(d, m->gate) && takes_maps(d, m->down)) {
+        TRY(upload_maps(d, m->gate, m->n_expert, &t->gate_map));
+        TRY(upload_maps(d, m->up, m->n_expert, &t->up_map));
+        TRY(upload_maps(d, m->down, m->n_expert, &t->down_map));
+    }
     t->of = m;
     t->first = m->gate[0].data;
     return 0;
@@ -118,8 +153,8 @@ static int expert_table(struct device *d, const struct moe *m, const struct expe
 static int tile_rows(const struct moe_run *r, int rows, int n_pick, int n_expert)
 {
     const struct moe *m = r->m;
-    bool is_plain = r->d->is_f32 || m->gate[0].kind == WEIGHT_F32 || m->down[0].kind == WEIGHT_F32 ||
-                    m->gate[0].n_in % 8 || m->gate[0].n_out % 8;
+    bool is_plain = r->d->is_f32 || m->gate[0].kind == WEIGHT_F32 ||
+                    m->down[0].kind == WEIGHT_F32 || m->gate[0].n_in % 8 || m->gate[0].n_out % 8;
 
     return is_plain ? 64 : launch_tile_rows((int)((int64_t)rows * n_pick / n_expert));
 }
@@ -165,24 +200,45 @@ static int take_room(struct moe_run *r, int64_t rows, int64_t width)
     void *result;
 
     TRY(cuda_work(r->d, WORK_MIDDLE, n * (size_t)r->m->gate[0].n_out * act, &r->middle));
-    TRY(cuda_work(r->d, WORK_SHARED, (size_t)(rows * r->m->shared_gate.n_out) * act, &r->shared_middle));
+    TRY(cuda_work(r->d, WORK_SHARED, (size_t)(rows * r->m->shared_gate.n_out) * act,
+                  &r->shared_middle));
     TRY(cuda_work(r->d, WORK_RESULT, (n + (size_t)rows) * (size_t)width * sizeof(float), &result));
     r->result = result;
     r->shared = r->result + n * (size_t)width;
     return 0;
 }
 
-/* A product of every expert with its rows. */
-static int experts(struct moe_run *r, tensor y, tensor x, const struct weight *w, const void *const *list,
-                   const void *const *up_list)
+/* Rows in the order of places: the copy engine takes whole boxes and cannot pick rows. */
+static int places(struct moe_run *r, tensor h, tensor *out)
 {
-    struct product p = product_of(y, x, w, up_list ? PRODUCT_SWIGLU : PRODUCT_SET);
+    int64_t n = h.n[0] * r->m->n_pick;
+    size_t bytes = (size_t)h.n[1] * cuda_act_size(r->d);
+    void *p;
+
+    TRY(cuda_work(r->d, WORK_PLACES, (size_t)n * bytes, &p));
+    launch_gather_bytes(r->d->stream, p, h.data, r->route.row, n, (int)bytes);
+    *out = tensor_view(p, h.dtype, 2, n, h.n[1], 1, 1);
+    return 0;
+}
+
+/* A product of every expert with its rows; the same weights as addresses and, with many rows, as
+ * maps. */
+static int experts(struct moe_run *r, tensor y, tensor x, const struct weight *w, bool is_down,
+                   bool is_wide)
+{
+    const struct expert_table *t = r->table;
+    struct product p = product_of(r->d, y, x, w, is_down ? PRODUCT_SET : PRODUCT_SWIGLU);
 
     p.bias = NULL;
-    p.w_list = list;
-    p.up_list = up_list;
+    p.w = NULL;
+    p.w_list = is_down ? t->down : t->gate;
+    p.up_list = is_down ? NULL : t->up;
+    if (is_wide) {
+        p.w_maps = is_down ? t->down_map : t->gate_map;
+        p.up_maps = is_down ? NULL : t->up_map;
+    }
     p.from = r->route.from;
-    p.row = up_list ? r->route.row : NULL;
+    p.row = is_down || is_wide ? NULL : r->route.row;
     p.tile = r->route.tile;
     p.tile_cap = r->route.tile_cap;
     p.tile_rows = r->route.tile_rows;
@@ -193,20 +249,26 @@ int cuda_moe_add(struct device *d, tensor y, tensor h, const struct moe *m)
 {
     struct moe_run r = {.d = d, .m = m};
     int64_t rows = h.n[0], width = h.n[1], n = rows * m->n_pick;
+    bool is_wide;
 
     TRY(expert_table(d, m, &r.table));
     TRY(route(&r, h));
     TRY(take_room(&r, rows, width));
 
     tensor middle = tensor_view(r.middle, h.dtype, 2, n, m->gate[0].n_out, 1, 1);
-    tensor shared_middle = tensor_view(r.shared_middle, h.dtype, 2, rows, m->shared_gate.n_out, 1, 1);
+    tensor shared_middle = tensor_view(r.shared_middle, h.dtype, 2, rows, m->shared_gate.n_out, 1,
+                                       1);
     tensor result = tensor_view(r.result, DT_F32, 2, n, width, 1, 1);
     tensor shared = tensor_view(r.shared, DT_F32, 2, rows, width, 1, 1);
 
     TRY(cuda_linear_swiglu(d, shared_middle, h, &m->shared_gate, &m->shared_up));
     TRY(cuda_linear(d, shared, shared_middle, &m->shared_down, LINEAR_SET));
-    TRY(experts(&r, middle, h, m->gate, r.table->gate, r.table->up));
-    TRY(experts(&r, result, middle, m->down, r.table->down, NULL));
-    launch_combine(d->stream, y.data, r.result, r.shared, r.route.slot, r.route.share, (int)rows, (int)width, m->n_pick);
+    is_wide = r.route.tile_rows == 128 && r.table->down_map;
+    if (is_wide)
+        TRY(places(&r, h, &h));
+    TRY(experts(&r, middle, h, m->gate, false, is_wide));
+    TRY(experts(&r, result, middle, m->down, true, is_wide));
+    launch_combine(d->stream, y.data, r.result, r.shared, r.route.slot, r.route.share, (int)rows,
+                   (int)width, m->n_pick);
     return cuda_launched("moe");
 }

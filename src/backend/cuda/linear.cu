@@ -1,113 +1,29 @@
 // Products y = x W^T with what follows them fused in.
 //
-// Every element of y is one chain of tensor-core steps over k = 0, 16, 32, ... in fp32, whatever the tile: so tiles may be
-// chosen by the number of rows, and a row still comes out the same alone, in a batch or in a chunk, bit for bit.  Three
-// tiles share one source: 16 x 16 keeps a whole weight row in flight and streams weights for a few rows (decode); 64 x 32
-// for tens of rows; 128 x 128 for views and prompts.  Rows of 128 bytes lie in shared memory with their 16-byte pieces
+// Every element of y is one chain of tensor-core steps over k = 0, 16, 32, ... in fp32, whatever
+// the tile: so tiles may be chosen by the number of rows, and a row still comes out the same alone,
+// in a batch or in a chunk, bit for bit.  Three tiles share one source: 16 x 16 keeps a whole
+// weight row in flight and streams weights for a few rows (decode); 64 x 32 for tens of rows; 128 x
+// 128 for views and prompts.  Rows of 128 bytes lie in shared memory with their 16-byte pieces
 // turned by the row number, so that neither the copies nor ldmatrix meet bank conflicts.
 //
-// Anything else (fp32, sizes that are no multiple of 8) goes to a plain tile of fp32 arithmetic, also in rising k.
-#include "backend/cuda/kern.cuh"
+// Anything else (fp32, sizes that are no multiple of 8) goes to a plain tile of fp32 arithmetic,
+// also in rising k.
+#include "backend/cuda/product.cuh"
 
-enum { STEP = 64 }; // k of a stage
-
-__device__ __forceinline__ void put(const struct product &p, int64_t row, int col, float v, float up)
-{
-    int64_t at = row * p.n + col;
-
-    if (p.bias)
-        v += p.bias[col];
-    if (p.out == PRODUCT_GELU)
-        v = gelu(v);
-    else if (p.out == PRODUCT_SWIGLU)
-        v = silu(v) * up;
-    if (!p.y_is_f32)
-        ((bf16 *)p.y)[at] = __float2bfloat16(v);
-    else if (p.out == PRODUCT_ADD)
-        ((float *)p.y)[at] += v;
-    else
-        ((float *)p.y)[at] = v;
-}
-
-// Two neighbours at once; col and n are even.
-__device__ __forceinline__ void put2(const struct product &p, int64_t row, int col, float v0, float v1, float u0, float u1)
-{
-    int64_t at = row * p.n + col;
-
-    if (p.bias) {
-        v0 += p.bias[col];
-        v1 += p.bias[col + 1];
-    }
-    if (p.out == PRODUCT_GELU) {
-        v0 = gelu(v0);
-        v1 = gelu(v1);
-    } else if (p.out == PRODUCT_SWIGLU) {
-        v0 = silu(v0) * u0;
-        v1 = silu(v1) * u1;
-    }
-    if (!p.y_is_f32) {
-        *(uint32_t *)((bf16 *)p.y + at) = pack_bf16(v0, v1);
-        return;
-    }
-    float2 *y = (float2 *)((float *)p.y + at);
-
-    if (p.out == PRODUCT_ADD) {
-        float2 old = *y;
-
-        v0 += old.x;
-        v1 += old.y;
-    }
-    *y = make_float2(v0, v1);
-}
-
-// Where a block works: rows [row, end) of y, weights of one expert or of all.
-struct place {
-    int row, end;
-    const void *w, *up;
-};
-
-__device__ __forceinline__ bool find_place(const struct product &p, int tile_rows, struct place *at)
-{
-    at->w = p.w;
-    at->up = p.up;
-    at->row = blockIdx.x * tile_rows;
-    at->end = p.rows;
-    if (!p.tile)
-        return true;
-
-    int t = p.tile[blockIdx.x], e = t >> 16;
-
-    if (t < 0)
-        return false;
-    at->row = p.from[e] + (t & 0xFFFF) * tile_rows;
-    at->end = p.from[e + 1];
-    at->w = p.w_list[e];
-    at->up = p.up_list ? p.up_list[e] : nullptr;
-    return true;
-}
-
-__device__ __forceinline__ int64_t input_row(const struct product &p, int place)
-{
-    return p.row ? p.row[place] : place;
-}
-
-// ---- tensor cores --------------------------------------------------------------------------------------------------------------
-
-// Address of 16-byte piece c of row r in a tile of 128-byte rows.
-__device__ __forceinline__ uint32_t piece(uint32_t tile, int r, int c)
-{
-    return tile + r * 128 + ((c ^ (r & 7)) << 4);
-}
+// ---- tensor cores -------------------------------------------------------------------------------
 
 template <int BM, int BN, int WARPS_M, int WARPS_N, int STAGES, bool SWIGLU>
-__global__ void __launch_bounds__(WARPS_M *WARPS_N * 32) product_kernel(const struct product p)
+__global__ void __launch_bounds__(WARPS_M *WARPS_N * 32, 2) product_kernel(const struct product p)
 {
-    constexpr int THREADS = WARPS_M * WARPS_N * 32, WM = BM / WARPS_M, WN = BN / WARPS_N, MI = WM / 16, NI = WN / 16;
+    constexpr int THREADS = WARPS_M * WARPS_N * 32, WM = BM / WARPS_M, WN = BN / WARPS_N,
+                  MI = WM / 16, NI = WN / 16;
     constexpr int MATRICES = SWIGLU ? 2 : 1, STAGE = (BM + MATRICES * BN) * 128;
     constexpr int X_PIECES = BM * 8 / THREADS, W_PIECES = BN * 8 / THREADS;
     extern __shared__ __align__(128) unsigned char memory[];
     int tid = threadIdx.x, lane = tid & 31, warp = tid >> 5;
-    int wm = warp / WARPS_N * WM, wn = warp % WARPS_N * WN, col = blockIdx.y * BN, steps = (p.k + STEP - 1) / STEP;
+    int wm = warp / WARPS_N * WM, wn = warp % WARPS_N * WN, col = blockIdx.y * BN,
+        steps = (p.k + STEP - 1) / STEP;
     struct place at;
 
     if (!find_place(p, BM, &at))
@@ -143,8 +59,8 @@ __global__ void __launch_bounds__(WARPS_M *WARPS_N * 32) product_kernel(const st
                 int r = (tid + i * THREADS) / 8, c = (tid + i * THREADS) % 8;
                 bool valid = col + r < p.n && k + c * 8 < p.k;
 
-                copy16(piece(tile + (BM + m * BN) * 128, r, c), valid ? w + (int64_t)(col + r) * p.k + k + c * 8 : w,
-                       valid);
+                copy16(piece(tile + (BM + m * BN) * 128, r, c),
+                       valid ? w + (int64_t)(col + r) * p.k + k + c * 8 : w, valid);
             }
         }
     };
@@ -193,8 +109,10 @@ __global__ void __launch_bounds__(WARPS_M *WARPS_N * 32) product_kernel(const st
 #pragma unroll
             for (int h = 0; h < 4; h++) { // left and right 8 columns, upper and lower 8 rows
                 int side = h & 1, low = h >> 1;
-                int row = at.row + wm + mi * 16 + low * 8 + lane / 4, c = col + wn + ni * 16 + side * 8 + lane % 4 * 2;
-                const float *v = acc[0][mi][ni][side] + low * 2, *u = acc[MATRICES - 1][mi][ni][side] + low * 2;
+                int row = at.row + wm + mi * 16 + low * 8 + lane / 4,
+                    c = col + wn + ni * 16 + side * 8 + lane % 4 * 2;
+                const float *v = acc[0][mi][ni][side] + low * 2,
+                            *u = acc[MATRICES - 1][mi][ni][side] + low * 2;
 
                 if (row < at.end && c < p.n)
                     put2(p, row, c, v[0], v[1], u[0], u[1]);
@@ -202,38 +120,67 @@ __global__ void __launch_bounds__(WARPS_M *WARPS_N * 32) product_kernel(const st
 }
 
 template <int BM, int BN, int WARPS_M, int WARPS_N, int STAGES, bool SWIGLU>
-static cudaError_t run(launch_stream s, const struct product *p)
+static void run(launch_stream s, const struct product *p)
 {
     auto kernel = product_kernel<BM, BN, WARPS_M, WARPS_N, STAGES, SWIGLU>;
     int bytes = STAGES * (BM + (SWIGLU ? 2 : 1) * BN) * 128;
-    dim3 grid((unsigned)(p->tile ? p->tile_cap : (p->rows + BM - 1) / BM), (unsigned)((p->n + BN - 1) / BN));
-    cudaError_t rc = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    dim3 grid((unsigned)(p->tile ? p->tile_cap : (p->rows + BM - 1) / BM),
+              (unsigned)((p->n + BN - 1) / BN));
 
-    if (rc == cudaSuccess)
-        kernel<<<grid, WARPS_M * WARPS_N * 32, bytes, s>>>(*p);
-    return rc;
+    kernel<<<grid, WARPS_M * WARPS_N * 32, bytes, s>>>(*p);
 }
 
 int launch_tile_rows(int rows)
 {
-    return rows <= 16 ? 16 : rows <= 128 ? 64 : 128;
+    return rows <= 16 ? 16 : rows <= 64 ? 64 : 128;
+}
+
+// All tiles give the same bits, so the choice is one of speed: the largest of which there are
+// enough to fill the machine.
+static int best_tile_rows(const struct product *p)
+{
+    enum { ENOUGH = 96 };
+    int width = p->out == PRODUCT_SWIGLU ? 128 : p->is_sm90 ? 256 : 128;
+    int64_t tiles = (int64_t)((p->rows + 127) / 128) * ((p->n + width - 1) / width);
+
+    if (p->rows > 64 && tiles < ENOUGH)
+        return 64;
+    return launch_tile_rows(p->rows);
 }
 
 static cudaError_t run_tensor(launch_stream s, const struct product *p, int tile_rows)
 {
     bool gated = p->out == PRODUCT_SWIGLU;
 
+    if (tile_rows == 128 && p->is_sm90 && (!p->tile || p->w_maps))
+        return (cudaError_t)launch_product90(s, p);
     if (tile_rows == 16)
-        return gated ? run<16, 16, 1, 1, 16, true>(s, p) : run<16, 16, 1, 1, 16, false>(s, p);
-    if (tile_rows == 64)
-        return gated ? run<64, 32, 4, 1, 6, true>(s, p) : run<64, 32, 4, 1, 6, false>(s, p);
-    return gated ? run<128, 64, 4, 2, 3, true>(s, p) : run<128, 128, 2, 4, 3, false>(s, p);
+        gated ? run<16, 16, 1, 1, 16, true>(s, p) : run<16, 16, 1, 1, 16, false>(s, p);
+    else if (tile_rows == 64)
+        gated ? run<64, 32, 4, 1, 6, true>(s, p) : run<64, 32, 4, 1, 6, false>(s, p);
+    else
+        gated ? run<128, 64, 4, 2, 3, true>(s, p) : run<128, 128, 2, 4, 3, false>(s, p);
+    return cudaSuccess;
 }
 
-// ---- any type, any size -------------------------------------------------------------------------------------------------------------
+int launch_prepare_linear(int shared_bytes)
+{
+    cudaError_t rc = cudaSuccess;
+
+    allow_shared(product_kernel<16, 16, 1, 1, 16, true>, shared_bytes, &rc);
+    allow_shared(product_kernel<16, 16, 1, 1, 16, false>, shared_bytes, &rc);
+    allow_shared(product_kernel<64, 32, 4, 1, 6, true>, shared_bytes, &rc);
+    allow_shared(product_kernel<64, 32, 4, 1, 6, false>, shared_bytes, &rc);
+    allow_shared(product_kernel<128, 64, 4, 2, 3, true>, shared_bytes, &rc);
+    allow_shared(product_kernel<128, 128, 2, 4, 3, false>, shared_bytes, &rc);
+    return rc;
+}
+
+// ---- any type, any size -------------------------------------------------------------------------
 enum { PLAIN = 64, PLAIN_STEP = 16 };
 
-template <class X, class W, bool SWIGLU> __global__ void __launch_bounds__(256) plain_kernel(const struct product p)
+template <class X, class W, bool SWIGLU>
+__global__ void __launch_bounds__(256) plain_kernel(const struct product p)
 {
     __shared__ float xs[PLAIN_STEP][PLAIN + 4], ws[SWIGLU ? 2 : 1][PLAIN_STEP][PLAIN + 4];
     int tid = threadIdx.x, tx = tid % 16, ty = tid / 16, col = blockIdx.y * PLAIN;
@@ -248,10 +195,14 @@ template <class X, class W, bool SWIGLU> __global__ void __launch_bounds__(256) 
             int r = i / PLAIN_STEP, c = i % PLAIN_STEP;
             bool in = k + c < p.k;
 
-            xs[c][r] = in && at.row + r < at.end ? to_f32(((const X *)p.x)[input_row(p, at.row + r) * p.k + k + c]) : 0.0f;
+            xs[c][r] = in && at.row + r < at.end
+                           ? to_f32(((const X *)p.x)[input_row(p, at.row + r) * p.k + k + c])
+                           : 0.0f;
             for (int m = 0; m < (SWIGLU ? 2 : 1); m++)
                 ws[m][c][r] =
-                    in && col + r < p.n ? to_f32(((const W *)(m ? at.up : at.w))[(int64_t)(col + r) * p.k + k + c]) : 0.0f;
+                    in && col + r < p.n
+                        ? to_f32(((const W *)(m ? at.up : at.w))[(int64_t)(col + r) * p.k + k + c])
+                        : 0.0f;
         }
         __syncthreads();
 #pragma unroll
@@ -275,7 +226,8 @@ template <class X, class W, bool SWIGLU> __global__ void __launch_bounds__(256) 
 
 template <class X, class W> static void run_plain(launch_stream s, const struct product *p)
 {
-    dim3 grid((unsigned)(p->tile ? p->tile_cap : (p->rows + PLAIN - 1) / PLAIN), (unsigned)((p->n + PLAIN - 1) / PLAIN));
+    dim3 grid((unsigned)(p->tile ? p->tile_cap : (p->rows + PLAIN - 1) / PLAIN),
+              (unsigned)((p->n + PLAIN - 1) / PLAIN));
 
     if (p->out == PRODUCT_SWIGLU)
         plain_kernel<X, W, true><<<grid, 256, 0, s>>>(*p);
@@ -286,7 +238,7 @@ template <class X, class W> static void run_plain(launch_stream s, const struct 
 int launch_product(launch_stream s, const struct product *p)
 {
     if (!p->x_is_f32 && !p->w_is_f32 && p->k % 8 == 0 && p->n % 8 == 0)
-        return run_tensor(s, p, p->tile ? p->tile_rows : launch_tile_rows(p->rows));
+        return run_tensor(s, p, p->tile ? p->tile_rows : best_tile_rows(p));
     if (p->tile && p->tile_rows != PLAIN)
         return cudaErrorInvalidValue;
     if (p->x_is_f32 && p->w_is_f32)

@@ -1,8 +1,10 @@
-/* cuBLASLt for the products of views, where rows are many and its kernels are at the machine's limit.
+/* cuBLASLt for the products of views, where rows are many and its kernels are at the machine's
+ * limit.
  *
- * The library is opened at run time, so a build runs without it (own kernels do everything).  Its heuristics choose by the
- * number of rows, which would let a row's result depend on its neighbours: so the algorithm is asked for once for each
- * shape of weight, at a fixed number of rows, without split-K, and kept.  Products of the decoder never come here. */
+ * The library is opened at run time, so a build runs without it (own kernels do everything).  Its
+ * heuristics choose by the number of rows, which would let a row's result depend on its neighbours:
+ * so the algorithm is asked for once for each shape of weight, at a fixed number of rows, without
+ * split-K, and kept.  Products of the decoder never come here. */
 #include "backend/cuda/cuda.h"
 
 #include "base/err.h"
@@ -12,14 +14,18 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-enum { TYPICAL_ROWS = 16384, LEAST_ROWS = 256, LT_WORK = 32 << 20, N_TRY = 8 };
+enum { TYPICAL_ROWS = 16384, LT_WORK = 32 << 20, N_TRY = 8 };
 
 /* name, return type and arguments follow cublasLt.h by typeof */
-#define LT_CALLS(X)                                                                                                        \
-    X(cublasLtCreate) X(cublasLtDestroy) X(cublasLtMatmul) X(cublasLtMatmulAlgoGetHeuristic)                               \
-    X(cublasLtMatmulDescCreate) X(cublasLtMatmulDescDestroy) X(cublasLtMatmulDescSetAttribute)                             \
-    X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy) X(cublasLtMatmulPreferenceCreate)                         \
-    X(cublasLtMatmulPreferenceDestroy) X(cublasLtMatmulPreferenceSetAttribute) X(cublasLtMatmulAlgoConfigGetAttribute)
+#define LT_CALLS(X)                                                                  \
+    X(cublasLtCreate)                                                                \
+    X(cublasLtDestroy)                                                               \
+    X(cublasLtMatmul) X(cublasLtMatmulAlgoGetHeuristic) X(cublasLtMatmulDescCreate)  \
+        X(cublasLtMatmulDescDestroy) X(cublasLtMatmulDescSetAttribute)               \
+            X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy)             \
+                X(cublasLtMatmulPreferenceCreate) X(cublasLtMatmulPreferenceDestroy) \
+                    X(cublasLtMatmulPreferenceSetAttribute)                          \
+                        X(cublasLtMatmulAlgoConfigGetAttribute)
 
 struct plan {
     int64_t n, k;
@@ -41,7 +47,8 @@ struct lt {
 
 static void *open_library(void)
 {
-    static const char *const names[] = {"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13"};
+    static const char *const names[] = {"libcublasLt.so.13",
+                                        "/usr/local/cuda/lib64/libcublasLt.so.13"};
     void *p = NULL;
 
     for (size_t i = 0; !p && i < COUNT(names); i++)
@@ -115,15 +122,17 @@ static void choose(struct lt *lt, struct plan *p)
 
     open_layouts(lt, &l, p, TYPICAL_ROWS);
     lt->cublasLtMatmulPreferenceCreate(&want);
-    lt->cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &work, sizeof work);
-    if (lt->cublasLtMatmulAlgoGetHeuristic(lt->handle, p->op, l.w, l.x, l.y, l.y, want, N_TRY, found, &n) !=
-        CUBLAS_STATUS_SUCCESS)
+    lt->cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &work,
+                                             sizeof work);
+    if (lt->cublasLtMatmulAlgoGetHeuristic(lt->handle, p->op, l.w, l.x, l.y, l.y, want, N_TRY,
+                                           found, &n) != CUBLAS_STATUS_SUCCESS)
         n = 0;
     for (int i = 0; i < n && !p->works; i++) {
         int32_t split = 1;
         size_t size;
 
-        lt->cublasLtMatmulAlgoConfigGetAttribute(&found[i].algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &split, sizeof split, &size);
+        lt->cublasLtMatmulAlgoConfigGetAttribute(&found[i].algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM,
+                                                 &split, sizeof split, &size);
         p->works = split <= 1;
         p->algo = found[i].algo;
     }
@@ -131,7 +140,8 @@ static void choose(struct lt *lt, struct plan *p)
     close_layouts(lt, &l);
 }
 
-static void set(struct lt *lt, cublasLtMatmulDesc_t op, cublasLtMatmulDescAttributes_t which, const void *value, size_t size)
+static void set(struct lt *lt, cublasLtMatmulDesc_t op, cublasLtMatmulDescAttributes_t which,
+                const void *value, size_t size)
 {
     lt->cublasLtMatmulDescSetAttribute(op, which, value, size);
 }
@@ -155,12 +165,14 @@ static struct plan *find_plan(struct lt *lt, const struct weight *w, cudaDataTyp
 
     for (int i = 0; i < lt->n_plan; i++) {
         p = &lt->plan[i];
-        if (p->n == w->n_out && p->k == w->n_in && p->out == out && p->adds == adds && p->has_bias == (w->bias != NULL))
+        if (p->n == w->n_out && p->k == w->n_in && p->out == out && p->adds == adds &&
+            p->has_bias == (w->bias != NULL))
             return p;
     }
     lt->plan = mem_grow(lt->plan, (size_t)lt->n_plan + 1, sizeof *lt->plan);
     p = &lt->plan[lt->n_plan++];
-    *p = (struct plan){.n = w->n_out, .k = w->n_in, .out = out, .adds = adds, .has_bias = w->bias != NULL};
+    *p = (struct plan){
+        .n = w->n_out, .k = w->n_in, .out = out, .adds = adds, .has_bias = w->bias != NULL};
     lt->cublasLtMatmulDescCreate(&p->op, CUBLAS_COMPUTE_32F, CUDA_R_32F);
     set(lt, p->op, CUBLASLT_MATMUL_DESC_TRANSA, &turned, sizeof turned);
     set_bias(lt, p, w);
@@ -179,22 +191,26 @@ static int run_plan(struct device *d, struct plan *p, tensor y, tensor x, const 
     TRY(cuda_work(d, WORK_LT, LT_WORK, &work));
     set_bias(lt, p, w);
     open_layouts(lt, &l, p, x.n[0]);
-    rc = (int)lt->cublasLtMatmul(lt->handle, p->op, &one, w->data, l.w, x.data, l.x, &beta, y.data, l.y, y.data, l.y,
-                                 &p->algo, work, LT_WORK, d->stream);
+    rc = (int)lt->cublasLtMatmul(lt->handle, p->op, &one, w->data, l.w, x.data, l.x, &beta, y.data,
+                                 l.y, y.data, l.y, &p->algo, work, LT_WORK, d->stream);
     close_layouts(lt, &l);
     if (rc)
-        return err(RECTO_EDEVICE, "device: cuBLASLt failed on [%lld, %lld] x [%lld, %lld] (status %d); set RECTO_CUDA_NO_LT=1 to go without",
-                   (long long)x.n[0], (long long)p->k, (long long)p->n, (long long)p->k, rc);
+        return err(
+            RECTO_EDEVICE,
+            "device: cuBLASLt failed on [%lld, %lld] x [%lld, %lld] (status %d); set RECTO_CUDA_NO_LT=1 to go without",
+            (long long)x.n[0], (long long)p->k, (long long)p->n, (long long)p->k, rc);
     return 0;
 }
 
-/* Its bias must be of the result's type and its GELU is the tanh form: such products stay with our kernels. */
-bool lt_linear(struct device *d, tensor y, tensor x, const struct weight *w, enum linear_mode mode, int *rc)
+/* Its bias must be of the result's type and its GELU is the tanh form: such products stay with our
+ * kernels. */
+bool lt_linear(struct device *d, tensor y, tensor x, const struct weight *w, enum linear_mode mode,
+               int *rc)
 {
     struct plan *p;
 
-    if (!d->lt || !w->is_of_views || x.dtype != DT_BF16 || w->kind != WEIGHT_BF16 || w->n_in % 16 || w->n_out % 16 ||
-        x.n[0] < LEAST_ROWS || mode == LINEAR_GELU || (w->bias && y.dtype != DT_F32))
+    if (!d->lt || !w->is_of_views || x.dtype != DT_BF16 || w->kind != WEIGHT_BF16 || w->n_in % 16 ||
+        w->n_out % 16 || mode == LINEAR_GELU || (w->bias && y.dtype != DT_F32))
         return false;
     p = find_plan(d->lt, w, y.dtype == DT_F32 ? CUDA_R_32F : CUDA_R_16BF, mode == LINEAR_ADD);
     if (!p->works)

@@ -1,8 +1,10 @@
-// Experts: who picks whom, and the sum of what they say.  The products between are launch_product's (linear.cu).
+// Experts: who picks whom, and the sum of what they say.  The products between are launch_product's
+// (linear.cu).
 //
-// Places of rows within an expert are handed out by an atomic counter and so differ from run to run; no result depends on
-// them, since every place is a row of its own and the sum at the end goes over picks in their order.
-// Source of the rule: MoEGate.forward, DeepseekV2MoE.forward of deepseek-ai/DeepSeek-OCR-2 (softmax, greedy, not renormalised).
+// Places of rows within an expert are handed out by an atomic counter and so differ from run to
+// run; no result depends on them, since every place is a row of its own and the sum at the end goes
+// over picks in their order. Source of the rule: MoEGate.forward, DeepseekV2MoE.forward of
+// deepseek-ai/DeepSeek-OCR-2 (softmax, greedy, not renormalised).
 #include "backend/cuda/kern.cuh"
 
 #include <math_constants.h>
@@ -65,9 +67,10 @@ __device__ void pick(const struct route &r, int token, const float *logit)
     }
 }
 
-// TOKENS rows a block: with many rows the router's matrix is read once for eight of them.  A dot product is 32 sums of
-// every 32nd term, then a tree, in both.
-template <class T, int TOKENS> __global__ void __launch_bounds__(ROUTE_THREADS) route_kernel(const struct route r)
+// TOKENS rows a block: with many rows the router's matrix is read once for eight of them.  A dot
+// product is 32 sums of every 32nd term, then a tree, in both.
+template <class T, int TOKENS>
+__global__ void __launch_bounds__(ROUTE_THREADS) route_kernel(const struct route r)
 {
     extern __shared__ float row[]; // [TOKENS][width]
     __shared__ float logit[TOKENS][LAUNCH_MAX_EXPERT];
@@ -102,10 +105,37 @@ template <class T, int TOKENS> __global__ void __launch_bounds__(ROUTE_THREADS) 
         pick(r, first + warp, logit[warp]);
 }
 
+// First places and first tiles of all experts, by one warp.
+__device__ void sum_up(const int *count, int *from, int *tile, int n_expert, int tile_rows)
+{
+    int lane = threadIdx.x & 31, place = 0, number = 0;
+
+    for (int e = lane; e - lane < n_expert; e += 32) {
+        int n = e < n_expert ? count[e] : 0, t = (n + tile_rows - 1) / tile_rows;
+
+        for (int i = 1; i < 32; i <<= 1) {
+            int n_left = __shfl_up_sync(0xFFFFFFFFu, n, i),
+                t_left = __shfl_up_sync(0xFFFFFFFFu, t, i);
+
+            n += lane >= i ? n_left : 0;
+            t += lane >= i ? t_left : 0;
+        }
+        if (e < n_expert) {
+            from[e + 1] = place + n;
+            tile[e + 1] = number + t;
+        }
+        place += __shfl_sync(0xFFFFFFFFu, n, 31);
+        number += __shfl_sync(0xFFFFFFFFu, t, 31);
+    }
+    if (lane == 0)
+        from[0] = tile[0] = 0;
+}
+
 // Counting sort of all picks by expert, and the list of tiles; one block.
 __global__ void __launch_bounds__(ROUTE_THREADS) sort_kernel(const struct route r)
 {
-    __shared__ int count[LAUNCH_MAX_EXPERT], from[LAUNCH_MAX_EXPERT + 1], tile[LAUNCH_MAX_EXPERT + 1];
+    __shared__ int count[LAUNCH_MAX_EXPERT], from[LAUNCH_MAX_EXPERT + 1],
+        tile[LAUNCH_MAX_EXPERT + 1];
     int n = r.rows * r.n_pick, tid = threadIdx.x;
 
     if (tid < LAUNCH_MAX_EXPERT)
@@ -114,13 +144,8 @@ __global__ void __launch_bounds__(ROUTE_THREADS) sort_kernel(const struct route 
     for (int i = tid; i < n; i += ROUTE_THREADS)
         r.slot[i] = atomicAdd(&count[r.pick[i]], 1);
     __syncthreads();
-    if (tid == 0) {
-        from[0] = tile[0] = 0;
-        for (int e = 0; e < r.n_expert; e++) {
-            from[e + 1] = from[e] + count[e];
-            tile[e + 1] = tile[e] + (count[e] + r.tile_rows - 1) / r.tile_rows;
-        }
-    }
+    if (tid < 32)
+        sum_up(count, from, tile, r.n_expert, r.tile_rows);
     __syncthreads();
     if (tid <= r.n_expert)
         r.from[tid] = from[tid];
@@ -137,14 +162,15 @@ __global__ void __launch_bounds__(ROUTE_THREADS) sort_kernel(const struct route 
         r.tile[t] = -1;
 }
 
+constexpr int MANY = 8; // rows of a block when there are many
+
 template <class T> static void route(launch_stream s, const struct route *r)
 {
-    constexpr int MANY = 8;
     int bytes = r->width * (int)sizeof(float);
 
     if (r->rows >= 64) {
-        cudaFuncSetAttribute(route_kernel<T, MANY>, cudaFuncAttributeMaxDynamicSharedMemorySize, MANY * bytes);
-        route_kernel<T, MANY><<<(unsigned)(r->rows + MANY - 1) / MANY, ROUTE_THREADS, MANY * bytes, s>>>(*r);
+        route_kernel<T, MANY>
+            <<<(unsigned)(r->rows + MANY - 1) / MANY, ROUTE_THREADS, MANY * bytes, s>>>(*r);
     } else {
         route_kernel<T, 1><<<(unsigned)r->rows, ROUTE_THREADS, bytes, s>>>(*r);
     }
@@ -159,8 +185,8 @@ void launch_route(launch_stream s, const struct route *r)
         route<bf16>(s, r);
 }
 
-__global__ void combine_kernel(float *y, const float *result, const float *shared, const int32_t *slot, const float *share,
-                               int width, int n_pick)
+__global__ void combine_kernel(float *y, const float *result, const float *shared,
+                               const int32_t *slot, const float *share, int width, int n_pick)
 {
     int64_t row = blockIdx.x;
 
@@ -168,13 +194,24 @@ __global__ void combine_kernel(float *y, const float *result, const float *share
         float sum = 0;
 
         for (int k = 0; k < n_pick; k++)
-            sum = fmaf(share[row * n_pick + k], result[(int64_t)slot[row * n_pick + k] * width + i], sum);
+            sum = fmaf(share[row * n_pick + k], result[(int64_t)slot[row * n_pick + k] * width + i],
+                       sum);
         y[row * width + i] += sum + shared[row * width + i];
     }
 }
 
-void launch_combine(launch_stream s, float *y, const float *result, const float *shared, const int32_t *slot,
-                    const float *share, int rows, int width, int n_pick)
+void launch_combine(launch_stream s, float *y, const float *result, const float *shared,
+                    const int32_t *slot, const float *share, int rows, int width, int n_pick)
 {
     combine_kernel<<<(unsigned)rows, 256, 0, s>>>(y, result, shared, slot, share, width, n_pick);
+}
+
+int launch_prepare_moe(int shared_bytes)
+{
+    cudaError_t rc = cudaSuccess;
+
+    shared_bytes -= MANY * LAUNCH_MAX_EXPERT * (int)sizeof(float); // the logits are apart
+    allow_shared(route_kernel<float, MANY>, shared_bytes, &rc);
+    allow_shared(route_kernel<bf16, MANY>, shared_bytes, &rc);
+    return rc;
 }

@@ -1,42 +1,102 @@
-// Rows in, rows out: norms, gates, rotations, look-ups.  All are bound by memory: a block a row, or a thread a number.
-// Sums run over a row in an order that depends on the width alone, so a row's result does not depend on its neighbours.
+// Rows in, rows out: norms, gates, rotations, look-ups.  All are bound by memory: a block a row, or
+// a thread a number. Sums run over a row in an order that depends on the width alone, so a row's
+// result does not depend on its neighbours.
 #include "backend/cuda/kern.cuh"
 
 enum { ROW_THREADS = 256 };
 
-// ---- norms -------------------------------------------------------------------------------------------------------------------
-template <class Y, class X>
-__global__ void rmsnorm_kernel(Y *y, const X *x, const float *w, int width, float eps)
+// ---- norms --------------------------------------------------------------------------------------
+// Four numbers at a time.
+__device__ __forceinline__ void load4(float v[4], const float *x)
 {
-    __shared__ float part[32];
-    const X *in = x + (int64_t)blockIdx.x * width;
-    Y *out = y + (int64_t)blockIdx.x * width;
-    float sum = 0;
+    float4 q = *(const float4 *)x;
 
-    for (int i = threadIdx.x; i < width; i += blockDim.x) {
-        float v = to_f32(in[i]);
-
-        sum += v * v;
-    }
-    float scale = rsqrtf(block_sum(sum, part) / (float)width + eps);
-
-    for (int i = threadIdx.x; i < width; i += blockDim.x)
-        out[i] = from_f32<Y>(to_f32(in[i]) * scale * w[i]);
+    v[0] = q.x, v[1] = q.y, v[2] = q.z, v[3] = q.w;
 }
 
-// Mean first, then the sum of squared distances: one pass would cancel where the mean is large.
-template <class Y, class X>
-__global__ void layernorm_kernel(Y *y, const X *x, const float *w, const float *b, int width, float eps)
+__device__ __forceinline__ void load4(float v[4], const bf16 *x)
+{
+    uint2 q = *(const uint2 *)x;
+    __nv_bfloat162 a = *(__nv_bfloat162 *)&q.x, b = *(__nv_bfloat162 *)&q.y;
+
+    v[0] = __low2float(a), v[1] = __high2float(a), v[2] = __low2float(b), v[3] = __high2float(b);
+}
+
+__device__ __forceinline__ void store4(float *y, const float v[4])
+{
+    *(float4 *)y = make_float4(v[0], v[1], v[2], v[3]);
+}
+
+__device__ __forceinline__ void store4(bf16 *y, const float v[4])
+{
+    *(uint2 *)y = make_uint2(pack_bf16(v[0], v[1]), pack_bf16(v[2], v[3]));
+}
+
+enum { NORM_THREADS = 128, NORM_QUADS = 4 }; // rows of up to 2048 numbers stay in registers
+
+// LAYER: subtract the mean first, then sum squared distances: one pass would cancel where the mean
+// is large.
+template <class Y, class X, bool LAYER>
+__global__ void __launch_bounds__(NORM_THREADS)
+    norm_kernel(Y *y, const X *x, const float *w, const float *b, int width, float eps)
 {
     __shared__ float part[32];
     const X *in = x + (int64_t)blockIdx.x * width;
     Y *out = y + (int64_t)blockIdx.x * width;
-    float sum = 0, squares = 0;
+    float v[NORM_QUADS][4], sum = 0, squares = 0, mean = 0;
 
-    for (int i = threadIdx.x; i < width; i += blockDim.x)
+#pragma unroll
+    for (int q = 0; q < NORM_QUADS; q++) {
+        int i = (q * NORM_THREADS + threadIdx.x) * 4;
+
+        v[q][0] = v[q][1] = v[q][2] = v[q][3] = 0.0f;
+        if (i < width)
+            load4(v[q], in + i);
+        sum += (v[q][0] + v[q][1]) + (v[q][2] + v[q][3]);
+    }
+    if (LAYER)
+        mean = block_sum(sum, part) / (float)width;
+#pragma unroll
+    for (int q = 0; q < NORM_QUADS; q++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            if ((q * NORM_THREADS + threadIdx.x) * 4 < width)
+                v[q][j] -= mean;
+            squares += v[q][j] * v[q][j];
+        }
+    float scale = rsqrtf(block_sum(squares, part) / (float)width + eps);
+
+#pragma unroll
+    for (int q = 0; q < NORM_QUADS; q++) {
+        int i = (q * NORM_THREADS + threadIdx.x) * 4;
+        float g[4], o[4] = {};
+
+        if (i >= width)
+            continue;
+        load4(g, w + i);
+        if (LAYER)
+            load4(o, b + i);
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            o[j] = LAYER ? v[q][j] * scale * g[j] + o[j] : v[q][j] * scale * g[j];
+        store4(out + i, o);
+    }
+}
+
+// Rows of any width.
+template <class Y, class X, bool LAYER>
+__global__ void wide_norm_kernel(Y *y, const X *x, const float *w, const float *b, int width,
+                                 float eps)
+{
+    __shared__ float part[32];
+    const X *in = x + (int64_t)blockIdx.x * width;
+    Y *out = y + (int64_t)blockIdx.x * width;
+    float sum = 0, squares = 0, mean = 0;
+
+    for (int i = threadIdx.x; LAYER && i < width; i += blockDim.x)
         sum += to_f32(in[i]);
-    float mean = block_sum(sum, part) / (float)width;
-
+    if (LAYER)
+        mean = block_sum(sum, part) / (float)width;
     for (int i = threadIdx.x; i < width; i += blockDim.x) {
         float d = to_f32(in[i]) - mean;
 
@@ -45,7 +105,7 @@ __global__ void layernorm_kernel(Y *y, const X *x, const float *w, const float *
     float scale = rsqrtf(block_sum(squares, part) / (float)width + eps);
 
     for (int i = threadIdx.x; i < width; i += blockDim.x)
-        out[i] = from_f32<Y>((to_f32(in[i]) - mean) * scale * w[i] + b[i]);
+        out[i] = from_f32<Y>((to_f32(in[i]) - mean) * scale * w[i] + (LAYER ? b[i] : 0.0f));
 }
 
 static int row_threads(int width)
@@ -53,36 +113,47 @@ static int row_threads(int width)
     return width >= ROW_THREADS ? ROW_THREADS : (width + 31) / 32 * 32;
 }
 
-#define BY_TYPES(call)                                 \
-    do {                                               \
-        if (y_is_f32 && x_is_f32)                      \
-            call(float, float);                        \
-        else if (y_is_f32)                             \
-            call(float, bf16);                         \
-        else if (x_is_f32)                             \
-            call(bf16, float);                         \
-        else                                           \
-            call(bf16, bf16);                          \
+#define BY_TYPES(call)            \
+    do {                          \
+        if (y_is_f32 && x_is_f32) \
+            call(float, float);   \
+        else if (y_is_f32)        \
+            call(float, bf16);    \
+        else if (x_is_f32)        \
+            call(bf16, float);    \
+        else                      \
+            call(bf16, bf16);     \
     } while (0)
 
-void launch_rmsnorm(launch_stream s, void *y, const void *x, const float *w, int64_t rows, int width, float eps,
-                    bool y_is_f32, bool x_is_f32)
+template <class Y, class X, bool LAYER>
+static void run_norm(launch_stream s, void *y, const void *x, const float *w, const float *b,
+                     int64_t rows, int width, float eps)
 {
-#define CALL(Y, X) rmsnorm_kernel<Y, X><<<(unsigned)rows, row_threads(width), 0, s>>>((Y *)y, (const X *)x, w, width, eps)
+    if (width % 4 == 0 && width <= NORM_THREADS * NORM_QUADS * 4)
+        norm_kernel<Y, X, LAYER>
+            <<<(unsigned)rows, NORM_THREADS, 0, s>>>((Y *)y, (const X *)x, w, b, width, eps);
+    else
+        wide_norm_kernel<Y, X, LAYER>
+            <<<(unsigned)rows, row_threads(width), 0, s>>>((Y *)y, (const X *)x, w, b, width, eps);
+}
+
+void launch_rmsnorm(launch_stream s, void *y, const void *x, const float *w, int64_t rows,
+                    int width, float eps, bool y_is_f32, bool x_is_f32)
+{
+#define CALL(Y, X) run_norm<Y, X, false>(s, y, x, w, nullptr, rows, width, eps)
     BY_TYPES(CALL);
 #undef CALL
 }
 
-void launch_layernorm(launch_stream s, void *y, const void *x, const float *w, const float *b, int64_t rows, int width,
-                      float eps, bool y_is_f32, bool x_is_f32)
+void launch_layernorm(launch_stream s, void *y, const void *x, const float *w, const float *b,
+                      int64_t rows, int width, float eps, bool y_is_f32, bool x_is_f32)
 {
-#define CALL(Y, X) \
-    layernorm_kernel<Y, X><<<(unsigned)rows, row_threads(width), 0, s>>>((Y *)y, (const X *)x, w, b, width, eps)
+#define CALL(Y, X) run_norm<Y, X, true>(s, y, x, w, b, rows, width, eps)
     BY_TYPES(CALL);
 #undef CALL
 }
 
-// ---- a thread a number ---------------------------------------------------------------------------------------------------------
+// ---- a thread a number --------------------------------------------------------------------------
 static unsigned blocks_for(int64_t n)
 {
     return (unsigned)((n + ROW_THREADS - 1) / ROW_THREADS);
@@ -101,12 +172,15 @@ template <class T> __global__ void swiglu_kernel(T *y, const T *gate, const T *u
         y[i] = from_f32<T>(silu(to_f32(gate[i])) * to_f32(up[i]));
 }
 
-void launch_swiglu(launch_stream s, void *y, const void *gate, const void *up, int64_t n, bool is_f32)
+void launch_swiglu(launch_stream s, void *y, const void *gate, const void *up, int64_t n,
+                   bool is_f32)
 {
     if (is_f32)
-        swiglu_kernel<<<blocks_for(n), ROW_THREADS, 0, s>>>((float *)y, (const float *)gate, (const float *)up, n);
+        swiglu_kernel<<<blocks_for(n), ROW_THREADS, 0, s>>>((float *)y, (const float *)gate,
+                                                            (const float *)up, n);
     else
-        swiglu_kernel<<<blocks_for(n), ROW_THREADS, 0, s>>>((bf16 *)y, (const bf16 *)gate, (const bf16 *)up, n);
+        swiglu_kernel<<<blocks_for(n), ROW_THREADS, 0, s>>>((bf16 *)y, (const bf16 *)gate,
+                                                            (const bf16 *)up, n);
 }
 
 __global__ void add_cyclic_kernel(float *x, const float *p, int64_t n, int64_t period)
@@ -130,7 +204,8 @@ template <class Y, class X> __global__ void convert_kernel(Y *y, const X *x, int
         y[i] = from_f32<Y>(to_f32(x[i]));
 }
 
-void launch_convert(launch_stream s, void *y, const void *x, int64_t n, bool y_is_f32, bool x_is_f32)
+void launch_convert(launch_stream s, void *y, const void *x, int64_t n, bool y_is_f32,
+                    bool x_is_f32)
 {
 #define CALL(Y, X) convert_kernel<<<blocks_for(n), ROW_THREADS, 0, s>>>((Y *)y, (const X *)x, n)
     BY_TYPES(CALL);
@@ -139,7 +214,8 @@ void launch_convert(launch_stream s, void *y, const void *x, int64_t n, bool y_i
 
 // A thread a pair: (a, b) = (x[i], x[i + half]) becomes (a cos - b sin, b cos + a sin).
 template <class T>
-__global__ void rope_kernel(T *x, const int32_t *pos, const float *table, int64_t rows, int n_pos, int width, int head_dim)
+__global__ void rope_kernel(T *x, const int32_t *pos, const float *table, int64_t rows, int n_pos,
+                            int width, int head_dim)
 {
     int64_t at = item();
     int half = head_dim / 2, pairs = width / 2, p = (int)(at % pairs), i = p % half;
@@ -155,18 +231,20 @@ __global__ void rope_kernel(T *x, const int32_t *pos, const float *table, int64_
     v[half] = from_f32<T>(b * c + a * s);
 }
 
-void launch_rope(launch_stream s, void *x, const int32_t *pos, const float *table, int64_t rows, int n_pos, int width,
-                 int head_dim, bool is_f32)
+void launch_rope(launch_stream s, void *x, const int32_t *pos, const float *table, int64_t rows,
+                 int n_pos, int width, int head_dim, bool is_f32)
 {
     unsigned blocks = blocks_for(rows * (width / 2));
 
     if (is_f32)
-        rope_kernel<<<blocks, ROW_THREADS, 0, s>>>((float *)x, pos, table, rows, n_pos, width, head_dim);
+        rope_kernel<<<blocks, ROW_THREADS, 0, s>>>((float *)x, pos, table, rows, n_pos, width,
+                                                   head_dim);
     else
-        rope_kernel<<<blocks, ROW_THREADS, 0, s>>>((bf16 *)x, pos, table, rows, n_pos, width, head_dim);
+        rope_kernel<<<blocks, ROW_THREADS, 0, s>>>((bf16 *)x, pos, table, rows, n_pos, width,
+                                                   head_dim);
 }
 
-// ---- look-ups ----------------------------------------------------------------------------------------------------------------
+// ---- look-ups -----------------------------------------------------------------------------------
 __global__ void gather_kernel(float *y, const float *x, const int32_t *row, int width)
 {
     const float *from = x + (int64_t)row[blockIdx.x] * width;
@@ -176,12 +254,14 @@ __global__ void gather_kernel(float *y, const float *x, const int32_t *row, int 
         to[i] = from[i];
 }
 
-void launch_gather_rows(launch_stream s, float *y, const float *x, const int32_t *row, int64_t rows, int width)
+void launch_gather_rows(launch_stream s, float *y, const float *x, const int32_t *row, int64_t rows,
+                        int width)
 {
     gather_kernel<<<(unsigned)rows, row_threads(width), 0, s>>>(y, x, row, width);
 }
 
-template <class T> __global__ void embed_kernel(float *x, const T *table, const int32_t *id, int width)
+template <class T>
+__global__ void embed_kernel(float *x, const T *table, const int32_t *id, int width)
 {
     int64_t token = id[blockIdx.x];
 
@@ -189,11 +269,28 @@ template <class T> __global__ void embed_kernel(float *x, const T *table, const 
         x[(int64_t)blockIdx.x * width + i] = to_f32(table[token * width + i]);
 }
 
-void launch_embed(launch_stream s, float *x, const void *table, const int32_t *id, int64_t rows, int width,
-                  bool table_is_f32)
+void launch_embed(launch_stream s, float *x, const void *table, const int32_t *id, int64_t rows,
+                  int width, bool table_is_f32)
 {
     if (table_is_f32)
-        embed_kernel<<<(unsigned)rows, row_threads(width), 0, s>>>(x, (const float *)table, id, width);
+        embed_kernel<<<(unsigned)rows, row_threads(width), 0, s>>>(x, (const float *)table, id,
+                                                                   width);
     else
-        embed_kernel<<<(unsigned)rows, row_threads(width), 0, s>>>(x, (const bf16 *)table, id, width);
+        embed_kernel<<<(unsigned)rows, row_threads(width), 0, s>>>(x, (const bf16 *)table, id,
+                                                                   width);
+}
+
+__global__ void gather_bytes_kernel(uint4 *y, const uint4 *x, const int32_t *row, int width)
+{
+    int64_t from = (int64_t)row[blockIdx.x] * width;
+
+    for (int i = threadIdx.x; i < width; i += blockDim.x)
+        y[(int64_t)blockIdx.x * width + i] = x[from + i];
+}
+
+void launch_gather_bytes(launch_stream s, void *y, const void *x, const int32_t *row, int64_t rows,
+                         int bytes)
+{
+    gather_bytes_kernel<<<(unsigned)rows, 128, 0, s>>>((uint4 *)y, (const uint4 *)x, row,
+                                                       bytes / 16);
 }

@@ -1,5 +1,5 @@
-/* The next id of each sequence: the host lists what the guard forbids (a few ids, usually none), the device chooses, and 20
- * bytes a row come back instead of half a megabyte of logits. */
+/* The next id of each sequence: the host lists what the guard forbids (a few ids, usually none),
+ * the device chooses, and 20 bytes a row come back instead of half a megabyte of logits. */
 #include "backend/cuda/cuda.h"
 
 #include "base/err.h"
@@ -14,7 +14,8 @@ static bool is_exempt(const struct guard *g, int32_t id)
     return g->window != SAMPLER_WHOLE && (id == g->exempt[0] || id == g->exempt[1]);
 }
 
-/* Ids that would complete an n-gram already in the window (decoder/sampler.h states the rule); out may be NULL to count. */
+/* Ids that would complete an n-gram already in the window (decoder/sampler.h states the rule); out
+ * may be NULL to count. */
 static int bans(const struct sample_ask *ask, int32_t *out)
 {
     const struct guard *g = &ask->sampler->guard;
@@ -26,7 +27,8 @@ static int bans(const struct sample_ask *ask, int32_t *out)
     if (n <= 0 || len < n)
         return 0;
     for (int i = from; i <= len - n; i++)
-        if (memcmp(o + i, o + len - (n - 1), (size_t)(n - 1) * sizeof *o) == 0 && !is_exempt(g, o[i + n - 1])) {
+        if (memcmp(o + i, o + len - (n - 1), (size_t)(n - 1) * sizeof *o) == 0 &&
+            !is_exempt(g, o[i + n - 1])) {
             if (out)
                 out[n_out] = o[i + n - 1];
             n_out++;
@@ -66,18 +68,24 @@ int cuda_sample(struct device *d, tensor logits, const struct sample_ask *ask, s
 {
     int n = (int)logits.n[0];
     size_t n_list, list_bytes, out_bytes = (size_t)n * sizeof(struct choice);
-    struct choice *host = mem_alloc(out_bytes);
-    int32_t *list = list_bans(ask, n, &n_list);
+    struct choice *host;
+    int32_t *list;
     char *base;
     void *p;
     int rc;
 
+    if (n == 0) /* a step that only fills the cache */
+        return 0;
+    host = mem_alloc(out_bytes);
+    list = list_bans(ask, n, &n_list);
     list_bytes = (n_list * sizeof *list + 255) / 256 * 256;
-    TRY_OUT(cuda_work(d, WORK_CHOICE, list_bytes + out_bytes + 256 + (size_t)launch_choose_work(n), &p));
+    TRY_OUT(cuda_work(d, WORK_CHOICE, list_bytes + out_bytes + 256 + (size_t)launch_choose_work(n),
+                      &p));
     base = p;
     TRY_OUT(cuda_upload(d, base, list, n_list * sizeof *list));
-    launch_choose(d->stream, (struct choice *)(void *)(base + list_bytes), logits.data, n, (int)logits.n[1],
-                  (const int32_t *)p, (const int32_t *)p + n + 1, base + list_bytes + (out_bytes + 255) / 256 * 256);
+    launch_choose(d->stream, (struct choice *)(void *)(base + list_bytes), logits.data, n,
+                  (int)logits.n[1], (const int32_t *)p, (const int32_t *)p + n + 1,
+                  base + list_bytes + (out_bytes + 255) / 256 * 256);
     TRY_OUT(cuda_launched("sample"));
     TRY_OUT(cuda_download(d, host, base + list_bytes, out_bytes));
     for (int i = 0; i < n; i++)

@@ -1,6 +1,7 @@
-// The next id of each row without taking its logits to the host: the best one, the best one that is not banned, and the sum
-// that turns logits into log-probabilities.  Equal logits: the lowest id.  Each row is cut into the same parts whatever the
-// batch, and parts are joined in order, so a row's numbers are its own.
+// The next id of each row without taking its logits to the host: the best one, the best one that is
+// not banned, and the sum that turns logits into log-probabilities.  Equal logits: the lowest id.
+// Each row is cut into the same parts whatever the batch, and parts are joined in order, so a row's
+// numbers are its own.
 #include "backend/cuda/kern.cuh"
 
 #include <math_constants.h>
@@ -43,10 +44,12 @@ __device__ __forceinline__ bool is_banned(const int32_t *ban, int n, int id)
 }
 
 __global__ void __launch_bounds__(CHOOSE_THREADS)
-    search_kernel(struct found *out, const float *logits, int vocab, const int32_t *ban_from, const int32_t *ban_id)
+    search_kernel(struct found *out, const float *logits, int vocab, const int32_t *ban_from,
+                  const int32_t *ban_id)
 {
     __shared__ struct found all[CHOOSE_THREADS];
-    int row = blockIdx.y, part = blockIdx.x, per = (vocab + PARTS - 1) / PARTS, to = min(vocab, (part + 1) * per);
+    int row = blockIdx.y, part = blockIdx.x, per = (vocab + PARTS - 1) / PARTS,
+        to = min(vocab, (part + 1) * per);
     const float *x = logits + (int64_t)row * vocab;
     const int32_t *ban = ban_id + ban_from[row];
     int n_ban = ban_from[row + 1] - ban_from[row], tid = threadIdx.x;
@@ -94,9 +97,10 @@ int64_t launch_choose_work(int n)
     return (int64_t)n * PARTS * (int64_t)sizeof(struct found);
 }
 
-void launch_choose(launch_stream s, struct choice *out, const float *logits, int n, int vocab, const int32_t *ban_from,
-                   const int32_t *ban_id, void *work)
+void launch_choose(launch_stream s, struct choice *out, const float *logits, int n, int vocab,
+                   const int32_t *ban_from, const int32_t *ban_id, void *work)
 {
-    search_kernel<<<dim3(PARTS, (unsigned)n), CHOOSE_THREADS, 0, s>>>((struct found *)work, logits, vocab, ban_from, ban_id);
+    search_kernel<<<dim3(PARTS, (unsigned)n), CHOOSE_THREADS, 0, s>>>((struct found *)work, logits,
+                                                                      vocab, ban_from, ban_id);
     choose_kernel<<<(unsigned)n, 1, 0, s>>>(out, (const struct found *)work);
 }
