@@ -43,16 +43,20 @@ static void print_config(const struct out *o, const struct model_config *c)
     const struct flow_config *f = &c->flow;
     const struct decoder_config *d = &c->decoder;
 
-    line(o, "sam       %d layers, width %d, %d heads of %d, inner %d, windows of %d, neck %d, then %d and %d channels",
-         s->layers, s->width, s->heads, s->head_dim, s->mlp, s->window, s->out_chans, s->net2, f->dim);
-    line(o, "flow      %d layers, width %d, %d heads (%d KV) of %d, inner %d, rope theta %g", f->layers, f->dim, f->heads,
-         f->kv_heads, f->head_dim, f->inner, (double)f->theta);
-    line(o, "decoder   %d layers (%d dense of %d), width %d, %d heads of %d, rope theta %g", d->layers, d->first_dense,
-         d->dense_inner, d->hidden, d->heads, d->head_dim, (double)d->theta);
+    line(
+        o,
+        "sam       %d layers, width %d, %d heads of %d, inner %d, windows of %d, neck %d, then %d and %d channels",
+        s->layers, s->width, s->heads, s->head_dim, s->mlp, s->window, s->out_chans, s->net2,
+        f->dim);
+    line(o, "flow      %d layers, width %d, %d heads (%d KV) of %d, inner %d, rope theta %g",
+         f->layers, f->dim, f->heads, f->kv_heads, f->head_dim, f->inner, (double)f->theta);
+    line(o, "decoder   %d layers (%d dense of %d), width %d, %d heads of %d, rope theta %g",
+         d->layers, d->first_dense, d->dense_inner, d->hidden, d->heads, d->head_dim,
+         (double)d->theta);
     line(o, "experts   %d of %d, inner %d, shared %d", d->n_pick, d->n_expert, d->expert_inner,
          d->n_shared * d->expert_inner);
-    line(o, "tokens    vocabulary %d, context %d, guard %d/%d, tiles %s", d->vocab, d->context, c->guard_n, c->guard_w,
-         c->crop_mode ? "up to 6" : "never");
+    line(o, "tokens    vocabulary %d, context %d, guard %d/%d, tiles %s", d->vocab, d->context,
+         c->guard_n, c->guard_w, c->crop_mode ? "up to 6" : "never");
     line(o, "KV        %d bytes a token in bf16", d->layers * 2 * d->kv_heads * d->head_dim * 2);
 }
 
@@ -75,8 +79,8 @@ static int check_item(void *ctx, const struct inventory_item *item)
         line(t->out, "MISSING   %s", item->name);
     } else if (v.count != item->count) {
         t->n_bad++;
-        line(t->out, "WRONG     %s is %s, config.json expects %s", item->name, shape_text(found, v.rank, v.n),
-             shape_text(wanted, item->rank, item->n));
+        line(t->out, "WRONG     %s is %s, config.json expects %s", item->name,
+             shape_text(found, v.rank, v.n), shape_text(wanted, item->rank, item->n));
     } else {
         t->n_found++;
         t->n_param += v.count;
@@ -97,10 +101,12 @@ static void print_dtypes(const struct out *o, const struct ckpt *c)
     line(o, "files     %d, %d tensors, %" PRId64 " bytes of numbers", c->n_file, c->n_tensor, all);
     for (int t = 0; t <= DT_BOOL; t++)
         if (n[t])
-            line(o, "          %s: %d tensors, %" PRId64 " bytes", t ? dtype_text(t) : "unread types", n[t], bytes[t]);
+            line(o, "          %s: %d tensors, %" PRId64 " bytes",
+                 t ? dtype_text(t) : "unread types", n[t], bytes[t]);
 }
 
-static int check_tensors(const struct out *o, const struct ckpt *ckpt, const struct model_config *c, const char *dir)
+static int check_tensors(const struct out *o, const struct ckpt *ckpt, const struct model_config *c,
+                         const char *dir)
 {
     struct tally t = {.ckpt = ckpt, .out = o};
     int layout = names_detect(ckpt), n_all = inventory_count(c, NULL);
@@ -109,10 +115,11 @@ static int check_tensors(const struct out *o, const struct ckpt *ckpt, const str
         return layout;
     t.layout = (enum names_layout)layout;
     inventory_each(c, check_item, &t);
-    line(o, "names     %s; %d of %d tensors as config.json expects, %" PRId64 " parameters", names_layout_text(t.layout),
-         t.n_found, n_all, t.n_param);
+    line(o, "names     %s; %d of %d tensors as config.json expects, %" PRId64 " parameters",
+         names_layout_text(t.layout), t.n_found, n_all, t.n_param);
     if (t.n_bad)
-        return err(RECTO_EMODEL, "model: %d tensors of %s are missing or of another shape", t.n_bad, dir);
+        return err(RECTO_EMODEL, "model: %d tensors of %s are missing or of another shape", t.n_bad,
+                   dir);
     return 0;
 }
 
@@ -149,15 +156,17 @@ static void print_views(const struct out *o, const struct recto_image *im, bool 
     n = w * h > 1 ? w * h : 0;
     line(o, "size      %d x %d pixels, as displayed", im->width, im->height);
     if (n)
-        line(o, "tiles     %d x %d of %d pixels: %d views, %d rows each", w, h, VIEW_TILE, n, view_rows(VIEW_TILE));
+        line(o, "tiles     %d x %d of %d pixels: %d views, %d rows each", w, h, VIEW_TILE, n,
+             view_rows(VIEW_TILE));
     else
         line(o, "tiles     none");
-    line(o, "global    %d x %d at (%d, %d) of %d x %d: %d rows", f.w, f.h, f.x, f.y, VIEW_GLOBAL, VIEW_GLOBAL,
-         view_rows(VIEW_GLOBAL));
+    line(o, "global    %d x %d at (%d, %d) of %d x %d: %d rows", f.w, f.h, f.x, f.y, VIEW_GLOBAL,
+         VIEW_GLOBAL, view_rows(VIEW_GLOBAL));
     line(o, "visual    %d rows of the prompt, separator included", view_n_visual(n));
 }
 
-int recto_inspect_image(const struct recto_settings *s, const char *path, recto_line_fn *print, void *ctx)
+int recto_inspect_image(const struct recto_settings *s, const char *path, recto_line_fn *print,
+                        void *ctx)
 {
     struct out o = {print, ctx};
     struct recto_input in = {.path = path};
@@ -183,6 +192,12 @@ out:
 
 /* ---- build ----------------------------------------------------------------------------------------------------------- */
 
+#ifdef RECTO_HAVE_CUDA
+static const char has_cuda[] = "in this build (--device cuda)";
+#else
+static const char has_cuda[] = "not in this build";
+#endif
+
 const char *recto_features(void)
 {
     static _Thread_local char text[160];
@@ -194,7 +209,7 @@ const char *recto_features(void)
         backend_cpu.info(d, &info);
         backend_cpu.close(d);
     }
-    snprintf(text, sizeof text, "cpu: %s kernels in use, %d cores usable; cuda: no; images: JPEG, PNG", info.kernels,
-             pool_usable_cores());
+    snprintf(text, sizeof text, "cpu: %s kernels in use, %d cores usable; cuda: %s",
+             info.kernels, pool_usable_cores(), has_cuda);
     return text;
 }
