@@ -1,6 +1,8 @@
 #include "helper/decode.h"
 
 #include "base/err.h"
+#include "base/kind.h"
+#include "base/mem.h"
 
 #include <stdlib.h>
 
@@ -16,24 +18,78 @@ int check_size(uint64_t width, uint64_t height, const struct decode_request *q)
     return 0;
 }
 
+int finish_raster(struct raster *r, const char *fault, struct decode_answer *out,
+                  unsigned char **rgb)
+{
+    out->rows = r->n_row;
+    if (r->n_row == 0)
+        return err(RECTO_ETRUNCATED, "cut short: 0 of %d rows (%s)", r->in_h,
+                   fault ? fault : "no rows");
+    if (r->n_row < r->in_h) {
+        if (2 * (int64_t)r->n_row < r->in_h)
+            return err(RECTO_ETRUNCATED, "cut short: %d of %d rows", r->n_row, r->in_h);
+        raster_fill_rest(r);
+        out->flags |= DECODE_TRUNCATED;
+    }
+    if (r->channels == 4) {
+        out->flags |= DECODE_ALPHA;
+        if (raster_flatten(r))
+            out->flags |= DECODE_BACKDROP;
+    }
+    out->width = r->w;
+    out->height = r->h;
+    out->reduce = r->f;
+    out->n_rgb = (uint64_t)r->w * (uint64_t)r->h * 3;
+    *rgb = r->px;
+    r->px = NULL;
+    return 0;
+}
+
+static const struct decoder {
+    const char *kind;
+    int (*run)(struct file_bytes file, const struct decode_request *q, struct decode_answer *out,
+               unsigned char **rgb);
+} decoders[] = {
+    {"JPEG", decode_jpeg},    {"PNG", decode_png},   {"TIFF", decode_tiff},
+    {"BigTIFF", decode_tiff}, {"WebP", decode_webp}, {"GIF", decode_gif},
+    {"BMP", decode_bmp},      {"PNM", decode_pnm},   {"JPEG 2000", decode_jp2},
+};
+
+/* Only TIFF has pages; other files of several frames are read by their first. */
+static int count(struct file_bytes file, const char *kind, struct decode_answer *out)
+{
+    int n = strncmp(kind, "TIFF", 4) == 0 || strcmp(kind, "BigTIFF") == 0 ? tiff_count(file) : 1;
+
+    out->n_frame = n;
+    return n < 0 ? n : 0;
+}
+
+static int run_decoder(struct file_bytes file, const char *kind, const struct decode_request *q,
+                       struct decode_answer *out, unsigned char **rgb)
+{
+    if (file.n == 0)
+        return err(RECTO_EEMPTY, "empty file");
+    for (size_t i = 0; i < COUNT(decoders); i++)
+        if (strcmp(kind, decoders[i].kind) == 0)
+            return q->frame == DECODE_COUNT_ONLY ? count(file, kind, out)
+                                                 : decoders[i].run(file, q, out, rgb);
+    return err(RECTO_EKIND,
+               "not an image or PDF (looks like %s); this build reads PDF, JPEG, PNG, TIFF, WebP, "
+               "GIF, BMP, PNM and JPEG 2000",
+               kind);
+}
+
 int decode_image(struct file_bytes file, const struct decode_request *q, struct decode_answer *out,
                  unsigned char **rgb)
 {
-    const char *kind = kind_of(file);
+    const char *kind = kind_of(file.p, file.n);
     int rc;
 
-    *out = (struct decode_answer){.orientation = 1};
+    *out = (struct decode_answer){.orientation = 1, .n_frame = 1};
     *rgb = NULL;
-    if (file.n == 0)
-        return err(RECTO_EEMPTY, "empty file");
-    if (strcmp(kind, "JPEG") == 0)
-        rc = decode_jpeg(file, q, out, rgb);
-    else if (strcmp(kind, "PNG") == 0)
-        rc = decode_png(file, q, out, rgb);
-    else
-        rc = err(RECTO_EKIND,
-                 "not an image or PDF (looks like %s); this build reads JPEG, PNG and binary PPM",
-                 kind);
+    rc = run_decoder(file, kind, q, out, rgb);
+    if (rc == 0 && q->frame != DECODE_COUNT_ONLY && q->frame >= out->n_frame)
+        rc = err(RECTO_EPAGERANGE, "no page %d (has %d)", q->frame + 1, out->n_frame);
     if (rc < 0) {
         free(*rgb);
         *rgb = NULL;
@@ -43,6 +99,7 @@ int decode_image(struct file_bytes file, const struct decode_request *q, struct 
     /* A file may claim any resolution; an absurd one counts as none. */
     if (out->dpi_x > DECODE_DPI_MAX || out->dpi_y > DECODE_DPI_MAX)
         out->dpi_x = out->dpi_y = 0;
+    out->n_frame = MIN(out->n_frame, DECODE_FRAMES_MAX);
     strcpy(out->kind, kind);
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "base/decode_proto.h"
 #include "base/str.h"
+#include "helper/raster.h"
 
 /* The bytes of a file, only read. */
 struct file_bytes {
@@ -13,11 +14,12 @@ struct file_bytes {
     size_t n;
 };
 
-/* Decode one image. *out gets the sizes, orientation, flags, resolution and kind; *rgb gets
+/* Decode one image, or frame q->frame of a file with several. *out gets the sizes, orientation, flags, resolution and kind; *rgb gets
  * out->n_rgb bytes, owned by the caller (free).  On failure *rgb is NULL and err_text() is the
  * sentence.  q->n_bytes is not used.
  *     RECTO_EEMPTY      no bytes at all
- *     RECTO_EKIND       neither JPEG nor PNG, or a variety of them that cannot be read
+ *     RECTO_EKIND       a kind that is not read, or a variety of one
+ *     RECTO_EPAGERANGE  there is no such frame
  *     RECTO_ETOOLARGE   a side over 100000, more than q->max_pixels, or more memory than there is
  *     RECTO_EDAMAGED    no header that makes sense
  *     RECTO_ETRUNCATED  fewer than half of the rows could be decoded */
@@ -30,13 +32,29 @@ int decode_jpeg(struct file_bytes file, const struct decode_request *q, struct d
                 unsigned char **rgb);
 int decode_png(struct file_bytes file, const struct decode_request *q, struct decode_answer *out,
                unsigned char **rgb);
+int decode_tiff(struct file_bytes file, const struct decode_request *q, struct decode_answer *out,
+                unsigned char **rgb);
+int decode_webp(struct file_bytes file, const struct decode_request *q, struct decode_answer *out,
+                unsigned char **rgb);
+int decode_gif(struct file_bytes file, const struct decode_request *q, struct decode_answer *out,
+               unsigned char **rgb);
+int decode_bmp(struct file_bytes file, const struct decode_request *q, struct decode_answer *out,
+               unsigned char **rgb);
+int decode_pnm(struct file_bytes file, const struct decode_request *q, struct decode_answer *out,
+               unsigned char **rgb);
+int decode_jp2(struct file_bytes file, const struct decode_request *q, struct decode_answer *out,
+               unsigned char **rgb);
 
-/* What the first bytes say the file is: "JPEG", "PNG", "PDF", "a web page (HTML)"...; "unknown
- * data" if nothing fits. */
-const char *kind_of(struct file_bytes file);
+/* Pages of a TIFF: its directories but previews and masks. RECTO_EDAMAGED when there is none. */
+int tiff_count(struct file_bytes file);
 
 /* Refuse a declared size before anything is allocated for it: RECTO_EDAMAGED for an empty side,
  * RECTO_ETOOLARGE. */
 int check_size(uint64_t width, uint64_t height, const struct decode_request *q);
+
+/* The raster to RGB of the answer, after fault (NULL: none) ended the rows: what is missing becomes
+ * grey, less than half is RECTO_ETRUNCATED, transparency is laid on its background. */
+int finish_raster(struct raster *r, const char *fault, struct decode_answer *out,
+                  unsigned char **rgb);
 
 #endif

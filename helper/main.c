@@ -1,14 +1,18 @@
 /* recto-decode: turns the bytes of one picture after the other into RGB, in a sandbox, so that a
  * hostile file can take over nothing but this process, which has no secrets, no files, no network.
  * Started by recto; src/base/decode_proto.h is what is said over its stdin and stdout.  Nothing is
- * written to stderr: what goes wrong is an answer. */
+ * written to stderr: what goes wrong is an answer.
+ *
+ * For PDF, one process a page: it goes into a sandbox of its own and becomes poppler's (pdf.h). */
 #include "base/decode_proto.h"
 #include "base/err.h"
 #include "helper/decode.h"
+#include "helper/pdf.h"
 #include "helper/probe.h"
 #include "helper/sandbox.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -22,6 +26,8 @@ struct settings {
     struct sandbox_limits limits;
     bool is_strict;
     const char *probe;
+    bool is_pdf; /* become a program that reads one, see helper/pdf.h */
+    struct pdf_ask pdf;
 };
 
 enum { EXIT_DONE = 0, EXIT_USAGE = 2, EXIT_SANDBOX = 3, EXIT_STREAM = 4 };
@@ -48,16 +54,55 @@ static int parse_without(const char *s, unsigned *out)
     return 0;
 }
 
+/* Options without a value. */
+static bool parse_flag(struct settings *s, const char *name)
+{
+    if (strcmp(name, "--strict") == 0)
+        s->is_strict = s->pdf.is_strict = true;
+    else if (strcmp(name, "--pdf-info") == 0)
+        s->is_pdf = true;
+    else if (strcmp(name, "--no-annots") == 0)
+        s->pdf.hides_annots = true;
+    else
+        return false;
+    return true;
+}
+
+/* Those of --pdf-info and --pdf-draw; 1: it is none of them. */
+static int parse_pdf(struct settings *s, const char *name, const char *value)
+{
+    if (strcmp(name, "--user-password") == 0)
+        s->pdf.user_password = value;
+    else if (strcmp(name, "--owner-password") == 0)
+        s->pdf.owner_password = value;
+    else if (strcmp(name, "--width") == 0)
+        return parse_number(value, 1, DECODE_SIDE_MAX, &s->pdf.width);
+    else if (strcmp(name, "--height") == 0)
+        return parse_number(value, 1, DECODE_SIDE_MAX, &s->pdf.height);
+    else if (strcmp(name, "--pdf-draw") == 0) {
+        s->is_pdf = s->pdf.draws = true;
+        return parse_number(value, 1, INT_MAX, &s->pdf.page);
+    } else
+        return 1;
+    return 0;
+}
+
 static int parse(struct settings *s, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
-        int rc = 0;
+        int rc;
 
-        if (strcmp(name, "--strict") == 0) {
-            s->is_strict = true;
+        if (parse_flag(s, name))
+            continue;
+        rc = parse_pdf(s, name, value);
+        if (rc < 0)
+            return rc;
+        if (rc == 0) {
+            i++;
             continue;
         }
+        rc = 0;
         if (strcmp(name, "--cpu-s") == 0)
             rc = parse_number(value, 1, 86400, &s->limits.cpu_s);
         else if (strcmp(name, "--memory-mib") == 0)
@@ -65,22 +110,25 @@ static int parse(struct settings *s, int argc, char **argv)
         else if (strcmp(name, "--without") == 0)
             rc = parse_without(value, &s->limits.without);
         else if (strcmp(name, "--probe") == 0)
-            s->probe = value;
+            s->probe = s->pdf.probe = value;
         else
             rc = -1;
         if (rc < 0)
             return rc;
         i++;
     }
-    return 0;
+    return s->pdf.draws && !(s->pdf.width && s->pdf.height) ? -1 : 0;
 }
 
 static void usage(void)
 {
     fprintf(stderr, "recto-decode is started by recto and reads requests from its standard input.\n"
                     "usage: recto-decode [--strict] [--cpu-s N] [--memory-mib N]\n"
+                    "       recto-decode --pdf-info <FILE\n"
+                    "       recto-decode --pdf-draw N --width W --height H [--no-annots] <FILE\n"
+                    "either with [--user-password P] [--owner-password P]\n"
                     "for tests: [--without landlock|seccomp] "
-                    "[--probe open|socket|exec|memory|cpu|code]\n");
+                    "[--probe open|write|socket|exec|fork|memory|cpu|code]\n");
 }
 
 static bool read_all(unsigned char *p, size_t n)
@@ -180,6 +228,8 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     closefrom(STDERR_FILENO + 1);
+    if (s.is_pdf)
+        pdf_run(&s.pdf, &s.limits);
     missing = sandbox_enter(&s.limits);
     if (missing < 0)
         _exit(EXIT_SANDBOX);

@@ -7,7 +7,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "helper/exif.h"
-#include "helper/raster.h"
 
 #include <spng.h>
 #include <stdlib.h>
@@ -198,34 +197,6 @@ static void read_extras(struct job *job, struct decode_answer *out)
         out->orientation = exif_read((const unsigned char *)exif.data, exif.length).orientation;
 }
 
-static int finish(struct job *job, struct decode_answer *out, unsigned char **rgb)
-{
-    struct raster *r = &job->raster;
-
-    out->rows = r->n_row;
-    if (r->n_row == 0)
-        return err(RECTO_ETRUNCATED, "cut short: 0 of %d rows (%s)", r->in_h,
-                   job->fault ? job->fault : "no rows");
-    if (r->n_row < r->in_h) {
-        if (2 * (int64_t)r->n_row < r->in_h)
-            return err(RECTO_ETRUNCATED, "cut short: %d of %d rows", r->n_row, r->in_h);
-        raster_fill_rest(r);
-        out->flags |= DECODE_TRUNCATED;
-    }
-    if (r->channels == 4) {
-        out->flags |= DECODE_ALPHA;
-        if (raster_flatten(r))
-            out->flags |= DECODE_BACKDROP;
-    }
-    out->width = r->w;
-    out->height = r->h;
-    out->reduce = r->f;
-    out->n_rgb = (uint64_t)r->w * (uint64_t)r->h * 3;
-    *rgb = r->px;
-    r->px = NULL;
-    return 0;
-}
-
 static int decode(struct job *job, struct file_bytes f, const struct decode_request *q,
                   struct decode_answer *out)
 {
@@ -253,7 +224,7 @@ int decode_png(struct file_bytes file, const struct decode_request *q, struct de
     int rc = decode(&job, file, q, out);
 
     if (rc == 0)
-        rc = finish(&job, out, rgb);
+        rc = finish_raster(&job.raster, job.fault, out, rgb);
     spng_ctx_free(job.png);
     free(job.wide);
     free(job.mended);

@@ -15,6 +15,25 @@ static int probe_open(void)
     return open("/etc/passwd", O_RDONLY | O_CLOEXEC) < 0 ? PROBE_STOPPED : PROBE_WENT_THROUGH;
 }
 
+static int probe_write(void)
+{
+    int fd = open("/tmp/recto-decode-probe", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return PROBE_STOPPED;
+    unlink("/tmp/recto-decode-probe");
+    return PROBE_WENT_THROUGH;
+}
+
+static int probe_fork(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(0);
+    return pid < 0 ? PROBE_STOPPED : PROBE_WENT_THROUGH;
+}
+
 static int probe_socket(void)
 {
     return socket(AF_INET, SOCK_STREAM, 0) < 0 ? PROBE_STOPPED : PROBE_WENT_THROUGH;
@@ -60,7 +79,8 @@ int probe_run(const char *name)
         const char *name;
         int (*run)(void);
     } probes[] = {{"open", probe_open},     {"socket", probe_socket}, {"exec", probe_exec},
-                  {"memory", probe_memory}, {"cpu", probe_cpu},       {"code", probe_code}};
+                  {"memory", probe_memory}, {"cpu", probe_cpu},       {"code", probe_code},
+                  {"write", probe_write},   {"fork", probe_fork}};
 
     for (size_t i = 0; i < sizeof probes / sizeof probes[0]; i++)
         if (strcmp(name, probes[i].name) == 0)

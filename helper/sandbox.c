@@ -1,13 +1,12 @@
-/* Sources: Linux Documentation/userspace-api/landlock.rst (ABI versions, best-effort use),
- * landlock(7), seccomp(2), libseccomp seccomp_rule_add(3). */
+/* Sources: seccomp(2), libseccomp seccomp_rule_add(3). */
 #include "helper/sandbox.h"
 
 #include "base/decode_proto.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "helper/landlock.h"
 
 #include <errno.h>
-#include <linux/landlock.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -15,7 +14,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #if defined(__has_feature)
@@ -38,9 +36,9 @@ bool sandbox_is_instrumented(void)
     return INSTRUMENTED;
 }
 
-static int limit(int what, rlim_t value, const char *name)
+int sandbox_limit(int what, unsigned long long value, const char *name)
 {
-    struct rlimit r = {value, value};
+    struct rlimit r = {(rlim_t)value, (rlim_t)value};
 
     if (setrlimit(what, &r) < 0)
         return err(RECTO_ERENDER, "the decoder's limit of %s cannot be set: %s", name,
@@ -51,50 +49,11 @@ static int limit(int what, rlim_t value, const char *name)
 static int enter_limits(const struct sandbox_limits *l)
 {
     if (!INSTRUMENTED)
-        TRY(limit(RLIMIT_AS, (rlim_t)l->memory_mib << 20, "memory"));
-    TRY(limit(RLIMIT_CPU, (rlim_t)l->cpu_s, "CPU time"));
-    TRY(limit(RLIMIT_FSIZE, 0, "file size"));
-    TRY(limit(RLIMIT_CORE, 0, "core files"));
-    return limit(RLIMIT_NOFILE, KEPT_DESCRIPTORS, "descriptors");
-}
-
-/* The newest layout of landlock_ruleset_attr; older kernels are told to read a shorter one. */
-struct ruleset {
-    uint64_t fs, net, scoped;
-};
-
-/* What each version of the interface can refuse, and how much of struct ruleset it reads. */
-static const struct {
-    struct ruleset all;
-    size_t bytes;
-} landlock_abi[] = {
-    [1] = {{(1 << 13) - 1, 0, 0}, 8},  /* 13 rights on files and directories */
-    [2] = {{(1 << 14) - 1, 0, 0}, 8},  /* + refer */
-    [3] = {{(1 << 15) - 1, 0, 0}, 8},  /* + truncate */
-    [4] = {{(1 << 15) - 1, 3, 0}, 16}, /* + TCP bind, connect */
-    [5] = {{(1 << 16) - 1, 3, 0}, 16}, /* + ioctl on devices */
-    [6] = {{(1 << 16) - 1, 3, 3}, 24}, /* + abstract sockets, signals */
-};
-
-#define LANDLOCK_NEWEST ((long)(sizeof landlock_abi / sizeof landlock_abi[0]) - 1)
-
-/* A ruleset that handles everything and has no rule allows nothing. */
-static bool enter_landlock(void)
-{
-    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-    struct ruleset all;
-    long fd, rc;
-
-    if (abi < 1)
-        return false;
-    abi = abi > LANDLOCK_NEWEST ? LANDLOCK_NEWEST : abi;
-    all = landlock_abi[abi].all;
-    fd = syscall(SYS_landlock_create_ruleset, &all, landlock_abi[abi].bytes, 0);
-    if (fd < 0)
-        return false;
-    rc = syscall(SYS_landlock_restrict_self, fd, 0);
-    close((int)fd);
-    return rc == 0;
+        TRY(sandbox_limit(RLIMIT_AS, (unsigned long long)l->memory_mib << 20, "memory"));
+    TRY(sandbox_limit(RLIMIT_CPU, (unsigned long long)l->cpu_s, "CPU time"));
+    TRY(sandbox_limit(RLIMIT_FSIZE, 0, "file size"));
+    TRY(sandbox_limit(RLIMIT_CORE, 0, "core files"));
+    return sandbox_limit(RLIMIT_NOFILE, KEPT_DESCRIPTORS, "descriptors");
 }
 
 /* System calls allowed whatever their arguments: none of them reaches outside the process. */
@@ -155,6 +114,9 @@ static bool enter_seccomp(void)
         rc = allow_memory(c);
     if (rc == 0)
         rc = allow_streams(c);
+    /* qsort asks how much memory there is, and takes no for an answer. */
+    if (rc == 0)
+        rc = seccomp_rule_add(c, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(sysinfo), 0);
     if (rc == 0)
         rc = seccomp_load(c);
     seccomp_release(c);
@@ -168,7 +130,7 @@ int sandbox_enter(const struct sandbox_limits *l)
     /* Without this neither of the two below may be entered by an ordinary user. */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return err(RECTO_ERENDER, "the decoder cannot give up privileges: %s", strerror(errno));
-    if ((l->without & DECODE_NO_LANDLOCK) || !enter_landlock())
+    if ((l->without & DECODE_NO_LANDLOCK) || !landlock_enter(NULL, 0))
         missing |= DECODE_NO_LANDLOCK;
     TRY(enter_limits(l));
     if ((l->without & DECODE_NO_SECCOMP) || !enter_seccomp())

@@ -25,4 +25,23 @@ bool sandbox_is_instrumented(void);
  * even the limits could not be set. Call before the first byte from outside is read. */
 int sandbox_enter(const struct sandbox_limits *l);
 
+/* The second profile: for becoming another program, poppler's, that draws a PDF. It needs what any
+ * program needs to start (its loader, libraries, fonts), so:
+ *
+ *     rlimits    memory, CPU time, no file growth, few descriptors, no core file
+ *     Landlock   reads libraries, fonts, poppler's tables and the document; runs the program only
+ *     seccomp    an allow-list; opens for reading only; one execve, this one; others are refused,
+ *                and sockets, new processes and tracing kill the process
+ *
+ * Enter it, then execve(path, argv, environment without anything) with these very pointers. */
+struct sandbox_program {
+    const char *path;
+    char *const *argv;
+    int input; /* descriptor of the document, which the program opens as /proc/self/fd/N */
+};
+int sandbox_enter_program(const struct sandbox_limits *l, const struct sandbox_program *p);
+
+/* setrlimit of both values. For the two profiles. RECTO_ERENDER names it. */
+int sandbox_limit(int what, unsigned long long value, const char *name);
+
 #endif

@@ -98,6 +98,7 @@ void decode_request_pack(unsigned char out[DECODE_REQUEST_BYTES], const struct d
     put64(&out, q->n_bytes);
     put64(&out, (uint64_t)q->max_pixels);
     put64(&out, (uint64_t)q->keep_pixels);
+    put32(&out, (uint32_t)q->frame);
 }
 
 int decode_request_unpack(struct decode_request *q, const unsigned char in[DECODE_REQUEST_BYTES])
@@ -111,6 +112,7 @@ int decode_request_unpack(struct decode_request *q, const unsigned char in[DECOD
     q->n_bytes = get64(&in);
     max_pixels = get64(&in);
     keep_pixels = get64(&in);
+    TRY(get_int(&in, "frame", 0, DECODE_COUNT_ONLY, &q->frame));
     if (q->n_bytes > DECODE_FILE_MAX)
         return err(RECTO_EFORMAT, "a file of more than %llu bytes",
                    (unsigned long long)DECODE_FILE_MAX);
@@ -136,6 +138,7 @@ void decode_answer_pack(unsigned char out[DECODE_ANSWER_BYTES], const struct dec
     put32(&out, a->flags);
     put32(&out, (uint32_t)a->dpi_x);
     put32(&out, (uint32_t)a->dpi_y);
+    put32(&out, (uint32_t)a->n_frame);
     put64(&out, a->n_rgb);
     put_text(&out, a->kind, DECODE_KIND_MAX);
     put_text(&out, a->text, DECODE_TEXT_MAX);
@@ -150,6 +153,13 @@ static int check_failure(const struct decode_answer *a)
         return err(RECTO_EFORMAT, "it reports an error and a picture at once");
     if (!a->text[0])
         return err(RECTO_EFORMAT, "it reports an error without saying which");
+    return 0;
+}
+
+static int check_empty(const struct decode_answer *a)
+{
+    if (a->width | a->height | a->rows || a->n_rgb)
+        return err(RECTO_EFORMAT, "it gives a picture that was not asked for");
     return 0;
 }
 
@@ -189,8 +199,13 @@ int decode_answer_unpack(struct decode_answer *a, const unsigned char in[DECODE_
     TRY(get_int(&in, "flag set", 0, DECODE_FLAGS_ALL, (int *)&a->flags));
     TRY(get_int(&in, "resolution", 0, DECODE_DPI_MAX, &a->dpi_x));
     TRY(get_int(&in, "resolution", 0, DECODE_DPI_MAX, &a->dpi_y));
+    TRY(get_int(&in, "frame count", 0, DECODE_FRAMES_MAX, &a->n_frame));
     a->n_rgb = get64(&in);
     TRY(get_text(&in, a->kind, DECODE_KIND_MAX));
     TRY(get_text(&in, a->text, DECODE_TEXT_MAX));
-    return a->code ? check_failure(a) : check_picture(a, q);
+    if (a->code)
+        return check_failure(a);
+    if (a->n_frame < 1)
+        return err(RECTO_EFORMAT, "it reports neither an error nor a picture");
+    return q->frame == DECODE_COUNT_ONLY ? check_empty(a) : check_picture(a, q);
 }

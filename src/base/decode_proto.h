@@ -11,10 +11,11 @@
  * taken it over.  Fields are of 32 bits unless marked:
  *
  *     hello     12 bytes  magic "RDH1", version, flags (enum decode_sandbox)
- *     request   32 bytes  magic "RDQ1", kind (1: image), n_bytes 64, max_pixels 64, keep_pixels 64
- *     answer   328 bytes  magic "RDA1", -code, width, height, declared_width, declared_height,
+ *     request   36 bytes  magic "RDQ1", kind (1: image), n_bytes 64, max_pixels 64, keep_pixels 64,
+ *                         frame
+ *     answer   332 bytes  magic "RDA1", -code, width, height, declared_width, declared_height,
  *                         reduce, rows, orientation, flags (enum decode_flag), dpi_x, dpi_y,
- *                         n_rgb 64, kind [16 bytes], text [256 bytes] */
+ *                         n_frame, n_rgb 64, kind [16 bytes], text [256 bytes] */
 #ifndef RECTO_BASE_DECODE_PROTO_H
 #define RECTO_BASE_DECODE_PROTO_H
 
@@ -22,15 +23,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DECODE_VERSION       1
+#define DECODE_VERSION       2
 #define DECODE_HELLO_BYTES   12
-#define DECODE_REQUEST_BYTES 32
-#define DECODE_ANSWER_BYTES  328
+#define DECODE_REQUEST_BYTES 36
+#define DECODE_ANSWER_BYTES  332
 #define DECODE_SIDE_MAX      100000 /* pixels, either side */
 #define DECODE_DPI_MAX       100000
 #define DECODE_FILE_MAX      ((uint64_t)1 << 29) /* bytes of one file */
 #define DECODE_PIXELS_MAX    ((int64_t)DECODE_SIDE_MAX * DECODE_SIDE_MAX)
-#define DECODE_KIND_MAX      16 /* with the NUL */
+#define DECODE_FRAMES_MAX    10000
+#define DECODE_COUNT_ONLY    DECODE_FRAMES_MAX /* as frame: how many are there? */
+#define DECODE_KIND_MAX      16                /* with the NUL */
 #define DECODE_TEXT_MAX      256
 
 enum decode_sandbox { /* flags of hello: what the kernel could not give */
@@ -62,6 +65,7 @@ struct decode_request {
     int64_t max_pixels; /* refuse a picture that declares more */
     int64_t
         keep_pixels; /* give back at most this many: reduce by a whole factor if there are more */
+    int frame;       /* of a file with several, from 0; DECODE_COUNT_ONLY: no picture is wanted */
 };
 
 struct decode_answer {
@@ -73,6 +77,7 @@ struct decode_answer {
     int orientation;                     /* EXIF 1..8 */
     unsigned flags;                      /* enum decode_flag */
     int dpi_x, dpi_y;                    /* 0: unknown */
+    int n_frame;                         /* in the file: pages of a TIFF, frames of a GIF */
     uint64_t n_rgb;                      /* width * height * 3 */
     char kind[DECODE_KIND_MAX];          /* "JPEG", "PNG"; printable ASCII */
     char text[DECODE_TEXT_MAX];          /* printable ASCII */

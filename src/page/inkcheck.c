@@ -13,23 +13,25 @@
 #define MIN_PIXELS 6
 #define MIN_SIDE   4
 
-/* The part of the view that is looked at, w x h pixels. */
+#define RASTER_SIDE 3000 /* longer ones are halved before */
+
+/* The part of a picture that is looked at, w x h pixels. */
 struct field {
     const unsigned char *first; /* its first pixel */
-    int w, h;
+    int w, h, stride;           /* stride: pixels from one row to the next */
 };
 
-static struct field trimmed(const unsigned char *global, struct view_frame f)
+static struct field trimmed(const unsigned char *rgb, int stride, struct view_frame f)
 {
     int dx = (int)(f.w * TRIM), dy = (int)(f.h * TRIM);
-    size_t at = (size_t)(f.y + dy) * VIEW_GLOBAL + (size_t)(f.x + dx);
+    size_t at = (size_t)(f.y + dy) * (size_t)stride + (size_t)(f.x + dx);
 
-    return (struct field){global + at * 3, f.w - 2 * dx, f.h - 2 * dy};
+    return (struct field){rgb + at * 3, f.w - 2 * dx, f.h - 2 * dy, stride};
 }
 
 static const unsigned char *row_of(const struct field *f, int y)
 {
-    return f->first + (size_t)y * VIEW_GLOBAL * 3;
+    return f->first + (size_t)y * (size_t)f->stride * 3;
 }
 
 static void background(const struct field *f, unsigned char back[3])
@@ -110,7 +112,7 @@ static struct blob take_blob(unsigned char *ink, int w, int h, int at, int *stac
 
 static void count_blobs(struct ink *out, unsigned char *map, int w, int h, int *stack)
 {
-    int of_height[VIEW_GLOBAL + 1] = {0}, seen = 0;
+    int of_height[RASTER_SIDE + 1] = {0}, seen = 0;
 
     for (int at = 0; at < w * h; at++) {
         struct blob b;
@@ -126,16 +128,15 @@ static void count_blobs(struct ink *out, unsigned char *map, int w, int h, int *
         of_height[bh]++;
         out->n_kept++;
     }
-    for (int v = 0; v <= VIEW_GLOBAL && seen * 2 < out->n_kept; v++) {
+    for (int v = 0; v <= RASTER_SIDE && seen * 2 < out->n_kept; v++) {
         seen += of_height[v];
         out->median_height = v;
     }
 }
 
-int ink_measure(struct ink *ink, const unsigned char *global, struct view_frame frame)
+static int measure(struct ink *ink, const struct field *f)
 {
-    struct field f = trimmed(global, frame);
-    size_t n = (size_t)f.w * (size_t)f.h;
+    size_t n = (size_t)f->w * (size_t)f->h;
     unsigned char *map = malloc(n);
     int *stack = malloc(n * sizeof *stack);
 
@@ -145,18 +146,70 @@ int ink_measure(struct ink *ink, const unsigned char *global, struct view_frame 
         free(stack);
         return err(RECTO_ENOMEM, "no memory to look at the page's ink");
     }
-    ink->threshold = differences(&f, map);
-    for (size_t i = 0; i < n; i++)
+    ink->threshold = differences(f, map);
+    for (size_t i = 0; i < n; i++) {
         map[i] = map[i] > ink->threshold;
-    count_blobs(ink, map, f.w, f.h, stack);
+        ink->n_ink += map[i];
+    }
+    ink->n_pixel = (int)n;
+    count_blobs(ink, map, f->w, f->h, stack);
     free(map);
     free(stack);
     return 0;
 }
 
+int ink_measure(struct ink *ink, const unsigned char *global, struct view_frame frame)
+{
+    struct field f = trimmed(global, VIEW_GLOBAL, frame);
+
+    return measure(ink, &f);
+}
+
+/* Half of w x h (whole pixels only), each the mean of 2 x 2, into out; out may be in. */
+static void halve(unsigned char *out, const unsigned char *in, int w, int h)
+{
+    size_t row = (size_t)w * 3;
+
+    for (int y = 0; y < h / 2; y++) {
+        const unsigned char *p = in + (size_t)y * 2 * row;
+
+        for (int x = 0; x < w / 2; x++, p += 6)
+            for (int c = 0; c < 3; c++)
+                *out++ = (unsigned char)((p[c] + p[c + 3] + p[row + (size_t)c] +
+                                          p[row + (size_t)c + 3] + 2) /
+                                         4);
+    }
+}
+
+int ink_of_raster(struct ink *ink, const struct recto_image *im)
+{
+    int w = im->width, h = im->height, rc;
+    unsigned char *less = NULL;
+    struct field f;
+
+    while (MAX(w, h) > RASTER_SIDE && w > 1 && h > 1) {
+        if (!less && !(less = mem_big((size_t)(w / 2) * (size_t)(h / 2) * 3)))
+            return err(RECTO_ENOMEM, "no memory to look at the page's ink");
+        halve(less, w == im->width ? im->rgb : less, w, h);
+        w /= 2;
+        h /= 2;
+    }
+    /* A strip of one pixel cannot be halved; its start tells enough. */
+    f = trimmed(less ? less : im->rgb, w,
+                (struct view_frame){0, 0, MIN(w, RASTER_SIDE), MIN(h, RASTER_SIDE)});
+    rc = measure(ink, &f);
+    free(less);
+    return rc;
+}
+
 bool ink_is_blank(const struct ink *ink)
 {
     return ink->n_kept == 0;
+}
+
+bool ink_is_scarce(const struct ink *ink)
+{
+    return ink->n_kept < INK_FEW_KEPT || ink->n_ink < INK_LEAST_SHARE * ink->n_pixel;
 }
 
 bool ink_is_dense(const struct ink *ink)

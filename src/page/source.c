@@ -15,7 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DEFAULT_PIXELS     ((int64_t)64 << 20)
+#define DEFAULT_DECLARED   ((int64_t)1500000000)
+#define DEFAULT_KEPT       ((int64_t)64 << 20)
 #define DEFAULT_TIMEOUT_MS 60000
 
 struct page_source {
@@ -32,9 +33,9 @@ int page_source_open(struct page_source **out, const struct recto_settings *set)
                                                                .is_strict = set->sandbox_strict});
 }
 
-static int64_t pixels_or_default(int64_t n)
+static int64_t pixels_or(int64_t n, int64_t fallback)
 {
-    return n <= 0 ? DEFAULT_PIXELS : MIN(n, DECODE_PIXELS_MAX);
+    return n <= 0 ? fallback : MIN(n, DECODE_PIXELS_MAX);
 }
 
 int page_source_open_with(struct page_source **out, const struct page_source_options *o)
@@ -50,8 +51,8 @@ int page_source_open_with(struct page_source **out, const struct page_source_opt
     s = mem_zero(1, sizeof *s);
     s->opts = *o;
     s->opts.helper = NULL;
-    s->opts.max_pixels = pixels_or_default(o->max_pixels);
-    s->opts.keep_pixels = pixels_or_default(o->keep_pixels);
+    s->opts.max_pixels = pixels_or(o->max_pixels, DEFAULT_DECLARED);
+    s->opts.keep_pixels = pixels_or(o->keep_pixels, DEFAULT_KEPT);
     s->opts.timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : DEFAULT_TIMEOUT_MS;
     s->path = o->helper ? mem_strdup(o->helper) : file_join(dir, "recto-decode");
     s->helper = HELPER_NONE;
@@ -74,13 +75,20 @@ pid_t page_source_helper(const struct page_source *s)
     return s->helper.pid;
 }
 
+struct pdf_tool page_source_pdf_tool(const struct page_source *s)
+{
+    return (struct pdf_tool){.helper = s->path,
+                             .is_strict = s->opts.is_strict,
+                             .timeout_ms = s->opts.timeout_ms,
+                             .max_pixels = MIN(s->opts.max_pixels, s->opts.keep_pixels)};
+}
+
 static int64_t deadline(const struct page_source *s)
 {
     return clock_ns() + (int64_t)s->opts.timeout_ms * 1000000;
 }
 
-/* Once per process, however many sources there are: every one of them lacks the same. */
-static void warn_once(unsigned missing)
+void page_source_warn_missing(unsigned missing)
 {
     static atomic_flag is_said = ATOMIC_FLAG_INIT;
 
@@ -97,7 +105,7 @@ int page_source_start(struct page_source *s)
         return 0;
     helper_stop(&s->helper);
     TRY(helper_start(&s->helper, s->path, s->opts.is_strict, deadline(s)));
-    warn_once(s->helper.missing);
+    page_source_warn_missing(s->helper.missing);
     return 0;
 }
 
@@ -143,6 +151,8 @@ static void fill_warnings(struct page_note *note)
         warn(note, "reduced by %d while decoding", note->reduce);
     if (note->flags & PAGE_BACKDROP)
         warn(note, "light lettering on transparency, laid on grey");
+    if (note->n_frame > 1 && (strcmp(note->kind, "GIF") == 0 || strcmp(note->kind, "WebP") == 0))
+        warn(note, "%d more frames ignored", note->n_frame - 1);
 }
 
 static void fill_note(struct page_note *note, const struct decode_answer *a)
@@ -154,6 +164,7 @@ static void fill_note(struct page_note *note, const struct decode_answer *a)
                                .rows = a->rows,
                                .reduce = a->reduce,
                                .orientation = a->orientation,
+                               .n_frame = a->n_frame,
                                .dpi_x = is_turned ? a->dpi_y : a->dpi_x,
                                .dpi_y = is_turned ? a->dpi_x : a->dpi_y,
                                .flags = note_flags(a)};
@@ -161,10 +172,10 @@ static void fill_note(struct page_note *note, const struct decode_answer *a)
 }
 
 /* Send the file, receive the answer's head and check it. A helper that talks nonsense is ended. */
-static int ask(struct page_source *s, const void *data, size_t n, int64_t until,
+static int ask(struct page_source *s, const void *data, size_t n, int frame, int64_t until,
                struct decode_answer *a)
 {
-    struct decode_request q = {n, s->opts.max_pixels, s->opts.keep_pixels};
+    struct decode_request q = {n, s->opts.max_pixels, s->opts.keep_pixels, frame};
     unsigned char head[DECODE_REQUEST_BYTES], tail[DECODE_ANSWER_BYTES];
 
     decode_request_pack(head, &q);
@@ -203,7 +214,7 @@ static int take_picture(struct page_source *s, const struct decode_answer *a, in
     return rc;
 }
 
-static int decode_by_helper(struct page_source *s, const void *data, size_t n,
+static int decode_by_helper(struct page_source *s, const void *data, size_t n, int frame,
                             struct recto_image *out, struct page_note *note)
 {
     struct decode_answer a = {0};
@@ -212,7 +223,7 @@ static int decode_by_helper(struct page_source *s, const void *data, size_t n,
 
     TRY(page_source_start(s));
     until = deadline(s);
-    rc = ask(s, data, n, until, &a);
+    rc = ask(s, data, n, frame, until, &a);
     if (rc == 0)
         rc = take_picture(s, &a, until, out);
     if (a.flags & DECODE_RETIRING)
@@ -234,12 +245,31 @@ static int decode_ppm(struct page_source *s, const void *data, size_t n, struct 
                                .rows = rows,
                                .reduce = 1,
                                .orientation = 1,
+                               .n_frame = 1,
                                .flags = rows < out->height ? PAGE_TRUNCATED : 0u};
     return 0;
 }
 
+int page_count(struct page_source *s, const void *data, size_t n)
+{
+    struct decode_answer a = {0};
+    int rc;
+
+    TRY(page_source_start(s));
+    rc = ask(s, data, n, DECODE_COUNT_ONLY, deadline(s), &a);
+    if (a.flags & DECODE_RETIRING)
+        helper_stop(&s->helper);
+    return rc < 0 ? rc : a.n_frame;
+}
+
 int page_decode(struct page_source *s, const char *name, const void *data, size_t n,
                 struct recto_image *out, struct page_note *note)
+{
+    return page_decode_frame(s, name, data, n, 0, out, note);
+}
+
+int page_decode_frame(struct page_source *s, const char *name, const void *data, size_t n,
+                      int frame, struct recto_image *out, struct page_note *note)
 {
     struct page_note mine = {.reduce = 1, .orientation = 1};
     int rc;
@@ -252,7 +282,9 @@ int page_decode(struct page_source *s, const char *name, const void *data, size_
     else if (ppm_is(data, n))
         rc = decode_ppm(s, data, n, out, &mine);
     else
-        rc = decode_by_helper(s, data, n, out, &mine);
+        rc = RECTO_EKIND;
+    if (rc == RECTO_EKIND) /* also a PPM of another depth than the small reader here takes */
+        rc = decode_by_helper(s, data, n, frame, out, &mine);
     if (note) {
         fill_warnings(&mine);
         *note = mine;

@@ -5,13 +5,14 @@
 #ifndef RECTO_PAGE_SOURCE_H
 #define RECTO_PAGE_SOURCE_H
 
+#include "page/pdf.h"
 #include "recto.h"
 
 #include <sys/types.h>
 
 struct page_source_options {
     const char *helper;  /* path of recto-decode; NULL: beside the running program */
-    int64_t max_pixels;  /* declared pixels accepted; 0: 64 Mi */
+    int64_t max_pixels;  /* declared pixels accepted; 0: 1.5 G */
     int64_t keep_pixels; /* pixels given out at most, larger pictures are reduced by a whole factor;
                             0: 64 Mi */
     bool is_strict; /* refuse to decode without Landlock and seccomp; else one warning in the log */
@@ -31,15 +32,17 @@ enum page_note_flag {
 
 /* What is worth knowing about a decoded page. */
 struct page_note {
-    char kind[16];                       /* "JPEG", "PNG", "PPM" */
+    char kind[16];                       /* "JPEG", "PDF"... */
     int declared_width, declared_height; /* of the file, before orientation and reduction */
     int rows;                            /* of declared_height that could be decoded */
     int reduce;                          /* 1: every pixel kept */
     int orientation;                     /* 1..8, already applied */
+    int n_frame;                         /* in the file */
     int dpi_x, dpi_y;                    /* 0: unknown; as displayed */
+    double dpi, width_pt, height_pt;     /* of a page of a PDF, as displayed; else 0 */
     unsigned flags;                      /* enum page_note_flag */
     int n_warning; /* what the user should be told, for recto_page.warning; owned by the note */
-    char *warning[4];
+    char *warning[5];
 };
 void page_note_reset(struct page_note *note);
 
@@ -61,6 +64,16 @@ pid_t page_source_helper(const struct page_source *s);
  *     RECTO_ENOMEM */
 int page_decode(struct page_source *s, const char *name, const void *data, size_t n,
                 struct recto_image *out, struct page_note *note);
+/* Frame 0, 1, ... of a file that has several: the pages of a TIFF. RECTO_EPAGERANGE. */
+int page_decode_frame(struct page_source *s, const char *name, const void *data, size_t n,
+                      int frame, struct recto_image *out, struct page_note *note);
+/* How many pages the file has, or a failure as page_decode's, without a name. */
+int page_count(struct page_source *s, const void *data, size_t n);
 void page_source_close(struct page_source *s); /* NULL is fine */
+
+/* How this source would run the helper for a PDF; the path stays the source's. */
+struct pdf_tool page_source_pdf_tool(const struct page_source *s);
+/* Say in the log, once in a process, what the sandbox lacks (enum decode_sandbox). */
+void page_source_warn_missing(unsigned missing);
 
 #endif

@@ -1,9 +1,17 @@
 /* Kinds by their first bytes, never by a file's name. Most are named only to tell the user what the
  * file is. Source of the signatures: file/file magic/Magdir, each format's own specification. */
-#include "helper/decode.h"
+#include "base/kind.h"
+
+#include "base/str.h"
 
 #include <ctype.h>
 #include <strings.h>
+
+/* The first bytes of a file, only read. */
+struct head {
+    const unsigned char *p;
+    size_t n;
+};
 
 #define PDF_WINDOW 1024 /* "%PDF-" may be preceded by this much (ISO 32000-1, annex H.3.4.1) */
 
@@ -53,13 +61,13 @@ static const struct {
     {0, STR("BM"), "BMP"},
 };
 
-static bool starts_as(struct file_bytes f, size_t at, str magic)
+static bool starts_as(struct head f, size_t at, str magic)
 {
     return f.n >= at + magic.n && memcmp(f.p + at, magic.p, magic.n) == 0;
 }
 
 /* Markup: the first word after white space, in any case. */
-static const char *markup(struct file_bytes f)
+static const char *markup(struct head f)
 {
     static const struct {
         const char *word, *kind;
@@ -80,7 +88,7 @@ static const char *markup(struct file_bytes f)
     return NULL;
 }
 
-static bool is_text(struct file_bytes f)
+static bool is_text(struct head f)
 {
     size_t n = f.n < 512 ? f.n : 512;
 
@@ -90,8 +98,9 @@ static bool is_text(struct file_bytes f)
     return n > 0;
 }
 
-const char *kind_of(struct file_bytes f)
+const char *kind_of(const void *data, size_t n)
 {
+    struct head f = {data, n};
     str head = {(const char *)f.p, f.n < PDF_WINDOW ? f.n : PDF_WINDOW};
     const char *kind;
 
@@ -108,4 +117,15 @@ const char *kind_of(struct file_bytes f)
     if (kind)
         return kind;
     return is_text(f) ? "text" : "unknown data";
+}
+
+bool kind_is_read(const char *kind)
+{
+    static const char *const read[] = {"PDF",  "JPEG",    "PNG", "GIF", "WebP",
+                                       "TIFF", "BigTIFF", "BMP", "PNM", "JPEG 2000"};
+
+    for (size_t i = 0; i < sizeof read / sizeof read[0]; i++)
+        if (strcmp(kind, read[i]) == 0)
+            return true;
+    return false;
 }

@@ -1,0 +1,60 @@
+/* PDF: how many pages, how large, and one of them as pixels, by poppler's programs inside the
+ * sandbox of recto-decode (helper/pdf.h). Every call runs one process, which reads from the open
+ * file what it needs; the file is never held in memory. Only its first and last kilobyte are looked
+ * at in this process. */
+#ifndef RECTO_PAGE_PDF_H
+#define RECTO_PAGE_PDF_H
+
+#include "recto.h"
+
+#define PDF_PAGES_MAX 100000
+
+/* How to run the helper. */
+struct pdf_tool {
+    const char *helper; /* path of recto-decode */
+    bool is_strict;     /* not without Landlock and seccomp */
+    int timeout_ms;     /* of wall time, for each call */
+    int64_t max_pixels; /* of a drawn page */
+};
+
+struct pdf_page {
+    double w, h; /* points, as displayed; 0: unknown */
+    int drawn;   /* its number for poppler, which does not count a page that it cannot find;
+                    0: this is such a page */
+};
+
+struct pdf {
+    struct pdf_tool tool;
+    int fd;
+    char *password; /* owned; NULL: none */
+    bool password_is_owners;
+    int n_page;
+    struct pdf_page *page; /* [n_page] */
+    bool is_encrypted;     /* and opened without a password: the user's one is empty */
+    bool is_repaired;      /* its table of contents was damaged */
+    unsigned missing;      /* enum decode_sandbox */
+};
+
+/* "%PDF-" at the very beginning, or within the first 1024 bytes of what is no other kind. */
+bool pdf_is(const void *head, size_t n);
+
+/* fd: a regular file or memfd, taken over (closed by pdf_close, also after a failure).
+ *     RECTO_EEMPTY     has no pages
+ *     RECTO_EPASSWORD  needs a password, or another one than this
+ *     RECTO_EDAMAGED   nothing can be made of it
+ *     RECTO_ETOOLARGE  over PDF_PAGES_MAX pages, or over the decoder's memory or time
+ *     RECTO_ERENDER    the helper or poppler is missing, or fails */
+int pdf_open(struct pdf *p, const struct pdf_tool *tool, int fd, const char *password);
+void pdf_close(struct pdf *p);
+
+struct pdf_look {
+    int dpi;           /* 0: auto (dpi.h) */
+    bool hides_annots; /* without notes and form fields */
+};
+
+/* Draw page 1..n_page on white; *dpi is what it was drawn at. Any number of threads may draw from
+ * one pdf. out->rgb is the caller's. Errors as above, for this page alone. */
+int pdf_draw(const struct pdf *p, int page, const struct pdf_look *look, struct recto_image *out,
+             double *dpi);
+
+#endif

@@ -1,0 +1,164 @@
+#include "page/tool.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHUNK 65536
+
+/* A pipe whose ends are above 2, so that the child's dup2 cannot hit them. */
+static int open_pipe(int fd[2])
+{
+    int low[2];
+
+    if (pipe2(low, O_CLOEXEC) < 0)
+        return errno;
+    for (int i = 0; i < 2; i++) {
+        fd[i] = fcntl(low[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        close(low[i]);
+    }
+    if (fd[0] >= 0 && fd[1] >= 0)
+        return 0;
+    for (int i = 0; i < 2; i++)
+        if (fd[i] >= 0)
+            close(fd[i]);
+    return EMFILE;
+}
+
+static int spawn(pid_t *pid, const struct tool_ask *a, int out, int complaint)
+{
+    char *envp[] = {NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    sigset_t none, all;
+    int e;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                        POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setsigdefault(&attr, &all);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, a->input, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, complaint, STDERR_FILENO);
+    posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+    e = posix_spawn(pid, a->argv[0], &files, &attr, (char **)a->argv, envp);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attr);
+    return e;
+}
+
+/* Take what is there; false at the end of the stream. */
+static bool take(int fd, struct buf *b, size_t most)
+{
+    static _Thread_local char chunk[CHUNK];
+    ssize_t n = read(fd, chunk, sizeof chunk);
+
+    if (n < 0)
+        return errno == EINTR || errno == EAGAIN;
+    if (b->n < most)
+        buf_add(b, chunk, MIN((size_t)n, most - b->n));
+    return n > 0;
+}
+
+/* Until both streams end (true), or a limit is hit (false, and r->end says which). */
+static bool listen_to(struct tool_result *r, const struct tool_ask *a, int fd[2], int64_t until)
+{
+    struct pollfd p[2] = {{.fd = fd[0], .events = POLLIN}, {.fd = fd[1], .events = POLLIN}};
+
+    while (p[0].fd >= 0 || p[1].fd >= 0) {
+        int64_t left_ms = (until - clock_ns()) / 1000000;
+
+        if (left_ms <= 0) {
+            r->end = TOOL_LATE;
+            return false;
+        }
+        if (poll(p, 2, (int)MIN(left_ms, 60000)) <= 0)
+            continue;
+        if (p[0].revents && !take(p[0].fd, &r->out, a->max_out + 1))
+            p[0].fd = -1;
+        if (p[1].revents && !take(p[1].fd, &r->complaint, TOOL_COMPLAINT_MAX))
+            p[1].fd = -1;
+        if (r->out.n > a->max_out) {
+            r->end = TOOL_TOO_MUCH;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* It has closed its streams, so it is about to end; if not, it is made to. */
+static void await_end(struct tool_result *r, pid_t pid, bool was_quiet, int64_t until)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
+    pid_t ended = 0;
+    int status = 0;
+
+    while (was_quiet && (ended = waitpid(pid, &status, WNOHANG)) == 0 && clock_ns() < until)
+        nanosleep(&nap, NULL);
+    if (ended == 0) {
+        r->end = was_quiet ? TOOL_LATE : r->end;
+        kill(pid, SIGKILL);
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            continue;
+        return;
+    }
+    r->end = WIFSIGNALED(status) ? TOOL_KILLED : TOOL_EXITED;
+    r->status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int cannot_start(const char *path, int e)
+{
+    return err(RECTO_ERENDER,
+               "page could not be drawn: the decoder %s cannot be started: %s; it belongs beside "
+               "recto, or name it with --helper",
+               path, strerror(e));
+}
+
+int tool_run(struct tool_result *r, const struct tool_ask *a)
+{
+    int64_t until = clock_ns() + (int64_t)a->timeout_ms * 1000000;
+    int out[2], complaint[2], e, both[2];
+    pid_t pid;
+
+    *r = (struct tool_result){0};
+    if ((e = open_pipe(out)))
+        return cannot_start(a->argv[0], e);
+    if ((e = open_pipe(complaint))) {
+        close(out[0]);
+        close(out[1]);
+        return cannot_start(a->argv[0], e);
+    }
+    e = spawn(&pid, a, out[1], complaint[1]);
+    close(out[1]);
+    close(complaint[1]);
+    if (e == 0) {
+        both[0] = out[0], both[1] = complaint[0];
+        if (a->expect) {
+            r->out.p = mem_big(a->expect + 1);
+            r->out.cap = r->out.p ? a->expect + 1 : 0;
+        }
+        await_end(r, pid, listen_to(r, a, both, until), until);
+    }
+    close(out[0]);
+    close(complaint[0]);
+    return e ? cannot_start(a->argv[0], e) : 0;
+}
+
+void tool_reset(struct tool_result *r)
+{
+    buf_reset(&r->out);
+    buf_reset(&r->complaint);
+}
