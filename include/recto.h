@@ -74,11 +74,11 @@ struct recto_settings {
     int chunk_tok;           /* prompt tokens per step; default 512 */
     bool no_reuse;           /* forget images and prompts at once: no image cache, no shared blocks (benchmarks) */
     int64_t image_cache_bytes; /* visual rows kept for images seen before; default 256 MB */
-    int max_waiting;         /* pages accepted but not started before submit says RECTO_EAGAIN; default 64 */
+    int max_waiting;         /* documents accepted but not opened before submit says RECTO_EAGAIN; default 64 */
     int page_workers;        /* threads that decode and resize pages; 0: 1 or 2 by cores */
     const char *helper;      /* the program recto-decode; NULL: beside the running program */
     bool sandbox_strict;     /* refuse to decode without seccomp and Landlock, instead of one warning */
-    int64_t max_pixels;      /* declared pixels of an image; default 64 M */
+    int64_t max_pixels;      /* declared pixels of an image; default 1.5 G (over 64 M it is reduced while decoded) */
     recto_log_fn *log;       /* NULL: silent */
     void *log_ctx;
     enum recto_log_level log_least;
@@ -113,6 +113,7 @@ struct recto_options {
     double temperature;  /* 0: greedy */
     double top_p;        /* (0, 1]; with temperature > 0 */
     uint64_t seed;       /* with temperature > 0 */
+    bool no_blank_check; /* read pages on which there is no ink, too */
     bool stream;         /* RECTO_EVENT_TEXT while the page is read */
 };
 void recto_options_init(struct recto_options *o);
@@ -190,7 +191,7 @@ struct recto_timing { /* milliseconds */
 };
 
 struct recto_page {
-    int number; /* 1-based, in the document */
+    int number; /* 1-based, in the document; 0: the document could not be opened */
     enum recto_status status;
     enum recto_finish finish;
     int width, height;   /* pixels, as displayed */
@@ -211,6 +212,9 @@ struct recto_page {
     int error;           /* code when status is error, with its sentence */
     char *error_text;
     struct recto_timing timing;
+    double dpi;                 /* that a page of a PDF was drawn at; 0: an image */
+    double width_pt, height_pt; /* size of a page of a PDF in points, as displayed */
+    int index, n_index;         /* which of the request's pages this is, from 0, and how many those are */
 };
 void recto_page_reset(struct recto_page *p); /* free what it owns */
 
@@ -224,10 +228,20 @@ struct recto_input {
     const char *path; /* a file, or NULL: the bytes at data, which are copied */
     const void *data;
     size_t len;
+    const char *pages;    /* "1-3,7", "-2", "5-", "odd", "even", "last", "r2" (from the end); NULL: all */
+    int dpi;              /* of the pages of a PDF: 36..600, or 0: so that they fill the model's view */
+    const char *password; /* of a PDF, when the empty one does not open it */
+    bool no_annots;       /* leave out a PDF's notes and form fields */
+    bool strict;          /* refuse a document that could only be read after a repair */
 };
+/* Can a file that starts with these bytes (1024 suffice) be read? NULL: its kind is none of ours; else "PDF", "PNG"... */
+const char *recto_kind(const void *head, size_t n);
+/* Is this a list of pages, as in `pages`? 0 or RECTO_EPAGERANGE. */
+int recto_range_check(const char *pages);
 
-/* Queue a document (an image is a document of one page). *request names it in events. RECTO_EAGAIN when max_waiting pages
- * wait: poll, then try again. Input faults come as RECTO_EVENT_PAGE with status error, not here. */
+/* Queue a document (an image is a document of one page). *request names it in events; its pages come one by one, in any
+ * order, and are drawn only shortly before they can be read. RECTO_EAGAIN when max_waiting documents wait: poll, then try
+ * again. Input faults come as RECTO_EVENT_PAGE with status error, not here; those of a whole document as page 0. */
 int recto_submit(struct recto *r, const struct recto_input *in, const struct recto_options *o, uint64_t *request);
 /* Stop a request soon; its pages end as cancelled. Unknown or finished: no effect. */
 void recto_cancel(struct recto *r, uint64_t request);
@@ -289,9 +303,13 @@ struct recto_image {
     unsigned char *rgb; /* row-major, 3 bytes a pixel; owned by the holder of the struct */
 };
 int recto_document_open(struct recto_document **out, const struct recto_input *in, const struct recto_settings *s);
-int recto_document_pages(const struct recto_document *d);
+int recto_document_pages(const struct recto_document *d); /* all of them; in->pages does not matter here */
 /* Decode page (1-based), orientation applied. recto_image_reset frees it. */
 int recto_document_render(struct recto_document *d, int page, struct recto_image *image);
+/* The pages that a list (recto_input.pages) selects, in its order; *page: recto_free. RECTO_EPAGERANGE. */
+int recto_document_select(const struct recto_document *d, const char *pages, int **page, int *n);
+/* What would be read: size, dpi, grid, visual rows, warnings, and status blank or ok by the look before reading. */
+int recto_document_look(struct recto_document *d, int page, struct recto_page *look);
 void recto_document_close(struct recto_document *d);
 void recto_image_reset(struct recto_image *image);
 
@@ -299,7 +317,8 @@ void recto_image_reset(struct recto_image *image);
 /* Pages, in order, as "md", "txt", "json" or "raw"; a new NUL-terminated string in *out (recto_free). RECTO_EUSAGE: no
  * such format. */
 int recto_write(const char *format, const struct recto_page *const *page, int n_page, char **out, size_t *n_out);
-/* The inverse of "json" for one page object. RECTO_EFORMAT. */
+/* One page object of "json", on one line; and its inverse. RECTO_EFORMAT. */
+int recto_page_to_json(const struct recto_page *page, char **out, size_t *n_out);
 int recto_page_from_json(const char *json, size_t n, struct recto_page *page);
 void recto_free(void *p);
 

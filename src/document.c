@@ -2,33 +2,32 @@
 #include "recto.h"
 
 #include "base/err.h"
-#include "base/file.h"
 #include "base/mem.h"
-#include "page/source.h"
+#include "page/document.h"
+#include "page/inkcheck.h"
+#include "page/range.h"
 #include "settings.h"
+#include "tensor/config.h"
 
 #include <stdlib.h>
 
 struct recto_document {
     struct recto_settings set;
     struct page_source *source;
-    char *name;
-    struct buf bytes;
+    struct page_doc doc;
 };
 
-int recto_document_open(struct recto_document **out, const struct recto_input *in, const struct recto_settings *s)
+int recto_document_open(struct recto_document **out, const struct recto_input *in,
+                        const struct recto_settings *s)
 {
     struct recto_document *d = mem_zero(1, sizeof *d);
     int rc = 0;
 
     *out = NULL;
+    d->doc.pdf.fd = -1;
     settings_copy(&d->set, s);
-    d->name = mem_strdup(in->name ? in->name : in->path ? in->path : "bytes");
-    if (in->path)
-        TRY_OUT(file_read(&d->bytes, in->path, (size_t)4 << 30));
-    else
-        buf_add(&d->bytes, in->data, in->len);
     TRY_OUT(page_source_open(&d->source, &d->set));
+    TRY_OUT(page_doc_open(&d->doc, d->source, in));
     *out = d;
     return 0;
 out:
@@ -38,20 +37,73 @@ out:
 
 int recto_document_pages(const struct recto_document *d)
 {
-    (void)d;
-    return 1;
+    return d->doc.n_page;
 }
 
 int recto_document_render(struct recto_document *d, int page, struct recto_image *image)
 {
     struct page_note note = {0};
-    int rc;
+    int rc = page_doc_draw(&d->doc, d->source, page, image, &note);
 
-    *image = (struct recto_image){0};
-    if (page != 1)
-        return err(RECTO_EPAGERANGE, "%s: no page %d (has 1)", d->name, page);
-    rc = page_decode(d->source, d->name, d->bytes.p, d->bytes.n, image, &note);
     page_note_reset(&note);
+    return rc;
+}
+
+int recto_document_select(const struct recto_document *d, const char *pages, int **page, int *n)
+{
+    int is_past, rc = range_select(pages, d->doc.n_page, page, n, &is_past);
+
+    return rc < 0 ? err_prefix(rc, "%s", d->doc.name) : 0;
+}
+
+static bool uses_tiles(const struct recto_document *d)
+{
+    struct model_config c;
+    char *dir = NULL;
+    bool is_default;
+    bool is_known = settings_model_dir(&d->set, &dir, &is_default) == 0 &&
+                    config_load(&c, dir) == 0;
+
+    free(dir);
+    return !is_known || c.crop_mode;
+}
+
+static int fill_look(const struct recto_document *d, const struct recto_image *im,
+                     struct recto_page *p)
+{
+    struct ink ink;
+    int w, h;
+
+    view_grid(im->width, im->height, uses_tiles(d), &w, &h);
+    p->width = im->width;
+    p->height = im->height;
+    p->tiles_w = w;
+    p->tiles_h = h;
+    p->n_visual = view_n_visual(w * h > 1 ? w * h : 0);
+    TRY(ink_of_raster(&ink, im));
+    p->status = ink_is_blank(&ink) ? RECTO_PAGE_BLANK : RECTO_PAGE_OK;
+    return 0;
+}
+
+int recto_document_look(struct recto_document *d, int page, struct recto_page *look)
+{
+    struct page_note note = {0};
+    struct recto_image im;
+    int rc = page_doc_draw(&d->doc, d->source, page, &im, &note);
+
+    *look = (struct recto_page){
+        .number = page, .dpi = note.dpi, .width_pt = note.width_pt, .height_pt = note.height_pt};
+    look->n_warning = note.n_warning;
+    look->warning = note.n_warning ? mem_alloc((size_t)note.n_warning * sizeof *look->warning)
+                                   : NULL;
+    for (int i = 0; i < note.n_warning; i++)
+        look->warning[i] = mem_strdup(note.warning[i]);
+    if (rc == 0)
+        rc = fill_look(d, &im, look);
+    recto_image_reset(&im);
+    page_note_reset(&note);
+    if (rc < 0)
+        recto_page_reset(look);
     return rc;
 }
 
@@ -59,10 +111,9 @@ void recto_document_close(struct recto_document *d)
 {
     if (!d)
         return;
+    page_doc_close(&d->doc);
     page_source_close(d->source);
     settings_reset(&d->set);
-    buf_reset(&d->bytes);
-    free(d->name);
     free(d);
 }
 

@@ -3,8 +3,11 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/kind.h"
 #include "base/log.h"
 #include "base/pool.h"
+#include "page/dpi.h"
+#include "page/range.h"
 #include "settings.h"
 #include "walk.h"
 
@@ -20,15 +23,19 @@ static int open_tokenizer(struct recto *r)
     int rc;
 
     if (!file_exists(path))
-        rc = err(RECTO_EMODEL, "model: tokenizer.json is missing in %s: copy it from where the weights came", r->model_dir);
+        rc = err(RECTO_EMODEL,
+                 "model: tokenizer.json is missing in %s: copy it from where the weights came",
+                 r->model_dir);
     else
         rc = tokenizer_open(&r->tokenizer, path);
     free(path);
     if (rc < 0)
         return rc;
     if (tokenizer_n_vocab(t) > r->engine.model.cfg.decoder.vocab)
-        return err(RECTO_EMODEL, "model: tokenizer.json has ids up to %d, the model only %d: these files do not belong together",
-                   tokenizer_n_vocab(t) - 1, r->engine.model.cfg.decoder.vocab);
+        return err(
+            RECTO_EMODEL,
+            "model: tokenizer.json has ids up to %d, the model only %d: these files do not belong together",
+            tokenizer_n_vocab(t) - 1, r->engine.model.cfg.decoder.vocab);
     r->marker = (struct parse_markers){
         .ref_open = tokenizer_id(t, STR("<|ref|>")),
         .ref_close = tokenizer_id(t, STR("<|/ref|>")),
@@ -42,22 +49,37 @@ static int open_tokenizer(struct recto *r)
     return 0;
 }
 
+static void open_book(struct recto *r, struct book *b, struct page_source *source)
+{
+    int rc = book_open(b, source);
+
+    book_opened(&r->books, b, rc);
+    if (rc < 0)
+        book_fail(r, b, rc);
+}
+
+/* Without a decoder every document fails, with the reason; the next one tries again. */
 static void *worker_main(void *arg)
 {
     struct recto *r = arg;
     struct page_source *source = NULL;
-    struct job *j;
-    int rc = page_source_open(&source, &r->set);
+    struct book *b;
+    int index, rc = page_source_open(&source, &r->set);
 
-    while ((j = queue_get(&r->pages, -1))) {
-        if (rc < 0) { /* without a decoder every page fails, with the reason */
+    while ((b = book_take(&r->books, &index))) {
+        if (rc < 0) {
             page_source_close(source);
             rc = page_source_open(&source, &r->set);
         }
-        if (rc < 0)
-            job_fail(j, rc);
+        if (rc < 0 && index < 0) {
+            book_opened(&r->books, b, rc);
+            book_fail(r, b, rc);
+        } else if (rc < 0)
+            job_fail(job_new(r, b, index), rc);
+        else if (index < 0)
+            open_book(r, b, source);
         else
-            job_run(j, source);
+            job_run(job_new(r, b, index), source);
     }
     page_source_close(source);
     return NULL;
@@ -67,7 +89,6 @@ static int start_workers(struct recto *r)
 {
     int n = r->set.page_workers ? r->set.page_workers : pool_usable_cores() > 2 ? 2 : 1;
 
-    queue_open(&r->pages, r->set.max_waiting);
     for (; r->n_worker < MIN(n, PAGE_WORKERS_MAX); r->n_worker++)
         if (pthread_create(&r->worker[r->n_worker], NULL, worker_main, r) != 0)
             return err(RECTO_EINTERNAL, "internal: no thread for decoding pages");
@@ -83,6 +104,7 @@ int recto_open(struct recto **out, const struct recto_settings *s)
     pthread_mutex_init(&r->lock, NULL);
     event_list_init(&r->events);
     settings_copy(&r->set, s);
+    book_list_init(&r->books, r->set.max_waiting);
     log_set(r->set.log, r->set.log_ctx, r->set.log_least);
     TRY_OUT(settings_check(&r->set));
     TRY_OUT(settings_model_dir(&r->set, &r->model_dir, &r->is_default_model));
@@ -92,7 +114,8 @@ int recto_open(struct recto **out, const struct recto_settings *s)
         .reserve = r->set.interactive_reserve,
         .image_bytes = (size_t)r->set.image_cache_bytes,
         .chunk_tok = r->set.chunk_tok,
-        .max_waiting = r->set.max_running, /* prepared pages are large: few wait, the rest as files */
+        .max_waiting =
+            r->set.max_running, /* prepared pages are large: few wait, the rest as files */
         .kv_block_tok = r->set.kv_block_tok,
         .kv_tok = r->set.kv_tok,
     };
@@ -118,12 +141,11 @@ void recto_close(struct recto *r)
 
     if (!r)
         return;
+    book_list_stop(&r->books);
     pthread_mutex_lock(&r->lock);
     for (j = r->live; j; j = j->next)
         atomic_store(&j->req.is_cancelled, true);
     pthread_mutex_unlock(&r->lock);
-    if (r->pages.item)
-        queue_stop(&r->pages);
     for (int i = 0; i < r->n_worker; i++)
         pthread_join(r->worker[i], NULL);
     while ((j = r->held)) {
@@ -131,7 +153,7 @@ void recto_close(struct recto *r)
         job_fail(j, RECTO_ECANCELED);
     }
     engine_close(&r->engine);
-    queue_close(&r->pages);
+    book_list_reset(&r->books);
     tokenizer_close(&r->tokenizer);
     event_list_reset(&r->events);
     pthread_mutex_destroy(&r->lock);
@@ -146,72 +168,54 @@ static int check_options(const struct recto_input *in, const struct recto_option
 {
     if (!in->path && !in->data)
         return err(RECTO_EUSAGE, "no input: neither a path nor bytes");
+    if (in->dpi && (in->dpi < DPI_MIN || in->dpi > DPI_MAX))
+        return err(RECTO_EUSAGE, "dpi is %d, expected %d to %d, or 0 for what fits the model",
+                   in->dpi, DPI_MIN, DPI_MAX);
+    if (in->pages)
+        TRY(range_check(in->pages));
     if (o->max_tokens < 0)
-        return err(RECTO_EUSAGE, "max_tokens is %d, expected 1 or more, or 0 for as many as fit", o->max_tokens);
+        return err(RECTO_EUSAGE, "max_tokens is %d, expected 1 or more, or 0 for as many as fit",
+                   o->max_tokens);
     if (!(o->temperature >= 0 && o->temperature <= 100))
         return err(RECTO_EUSAGE, "temperature is %g, expected 0 (greedy) to 100", o->temperature);
-    if (o->priority < RECTO_CLASS_INTERACTIVE || o->priority > RECTO_CLASS_BATCH || o->deadline_ms < 0)
-        return err(RECTO_EUSAGE, "priority is %d, expected 0 to 2; deadline_ms is %d, expected 0 or more", (int)o->priority,
-                   o->deadline_ms);
+    if (o->priority < RECTO_CLASS_INTERACTIVE || o->priority > RECTO_CLASS_BATCH ||
+        o->deadline_ms < 0)
+        return err(RECTO_EUSAGE,
+                   "priority is %d, expected 0 to 2; deadline_ms is %d, expected 0 or more",
+                   (int)o->priority, o->deadline_ms);
     if (!(o->top_p > 0 && o->top_p <= 1))
         return err(RECTO_EUSAGE, "top_p is %g, expected above 0, at most 1", o->top_p);
     if (o->guard_n > 0 && (o->guard_w == 0 || o->guard_w < SAMPLER_WHOLE))
-        return err(RECTO_EUSAGE, "the guard's window is %d, expected 1 or more, or -1 for all", o->guard_w);
+        return err(RECTO_EUSAGE, "the guard's window is %d, expected 1 or more, or -1 for all",
+                   o->guard_w);
     return 0;
 }
 
-static char *dup_or_null(const char *s)
+const char *recto_kind(const void *head, size_t n)
 {
-    return s ? mem_strdup(s) : NULL;
+    const char *kind = kind_of(head, n);
+
+    return kind_is_read(kind) ? kind : NULL;
 }
 
-static struct job *job_new(struct recto *r, const struct recto_input *in, const struct recto_options *o)
+int recto_range_check(const char *pages)
 {
-    struct job *j = mem_zero(1, sizeof *j);
-
-    j->recto = r;
-    j->start_ns = clock_ns();
-    j->name = mem_strdup(in->name ? in->name : in->path ? in->path : "bytes");
-    j->path = dup_or_null(in->path);
-    if (!in->path) {
-        j->data = mem_alloc(in->len);
-        memcpy(j->data, in->data, in->len);
-        j->len = in->len;
-    }
-    j->opt = *o;
-    j->opt.phrase = dup_or_null(o->phrase);
-    j->opt.prompt = dup_or_null(o->prompt);
-    j->page = mem_zero(1, sizeof *j->page);
-    j->page->number = 1;
-    pthread_mutex_lock(&r->lock);
-    j->id = ++r->last_id;
-    j->next = r->live;
-    if (r->live)
-        r->live->prev = j;
-    r->live = j;
-    pthread_mutex_unlock(&r->lock);
-    return j;
+    return range_check(pages);
 }
 
-int recto_submit(struct recto *r, const struct recto_input *in, const struct recto_options *o, uint64_t *request)
+int recto_submit(struct recto *r, const struct recto_input *in, const struct recto_options *o,
+                 uint64_t *request)
 {
-    struct job *j;
-    int rc;
-
     TRY(check_options(in, o));
-    j = job_new(r, in, o);
-    *request = j->id;
-    rc = queue_put(&r->pages, j);
-    if (rc < 0)
-        job_free(j);
-    return rc;
+    return book_add(&r->books, in, o, request);
 }
 
 void recto_cancel(struct recto *r, uint64_t request)
 {
+    book_cancel(&r->books, request);
     pthread_mutex_lock(&r->lock);
     for (struct job *j = r->live; j; j = j->next)
-        if (j->id == request)
+        if (j->book->id == request)
             atomic_store(&j->req.is_cancelled, true);
     pthread_mutex_unlock(&r->lock);
 }

@@ -19,7 +19,7 @@ void recto_settings_init(struct recto_settings *s)
         .chunk_tok = 512,
         .image_cache_bytes = 256000000,
         .max_waiting = 64,
-        .max_pixels = 64000000,
+        .max_pixels = 1500000000,
         .log_least = RECTO_LOG_INFO,
     };
 }
@@ -44,13 +44,16 @@ int recto_task_parse(const char *name, enum recto_task *task, const char **phras
         *phrase = name + 7;
         return 0;
     }
-    return err(RECTO_EUSAGE, "no task '%s': expected markdown, text, ocr, figure, describe or locate=PHRASE", name);
+    return err(RECTO_EUSAGE,
+               "no task '%s': expected markdown, text, ocr, figure, describe or locate=PHRASE",
+               name);
 }
 
 /* The strings of the struct, so that copy and reset cannot forget one. */
 static const char **string_at(struct recto_settings *s, int i)
 {
-    const char **all[] = {&s->model_dir, &s->device, &s->precision, &s->cpu_kernels, &s->router, &s->helper};
+    const char **all[] = {&s->model_dir,   &s->device, &s->precision,
+                          &s->cpu_kernels, &s->router, &s->helper};
 
     return i < (int)COUNT(all) ? all[i] : NULL;
 }
@@ -93,7 +96,9 @@ static int check_words(const struct recto_settings *s)
     if (!is_one_of(s->precision, precisions))
         return err(RECTO_EUSAGE, "no precision '%s': expected auto, bf16 or fp32", s->precision);
     if (!is_one_of(s->cpu_kernels, kernels))
-        return err(RECTO_EUSAGE, "no CPU kernels '%s': expected auto, c, avx2, avx512 or avx512bf16", s->cpu_kernels);
+        return err(RECTO_EUSAGE,
+                   "no CPU kernels '%s': expected auto, c, avx2, avx512 or avx512bf16",
+                   s->cpu_kernels);
     if (!is_one_of(s->router, routers))
         return err(RECTO_EUSAGE, "no router precision '%s': expected fp32 or bf16", s->router);
     return 0;
@@ -102,7 +107,8 @@ static int check_words(const struct recto_settings *s)
 static int check_range(const char *what, int64_t value, int64_t lo, int64_t hi)
 {
     if (value < lo || value > hi)
-        return err(RECTO_EUSAGE, "%s is %lld, expected %lld to %lld", what, (long long)value, (long long)lo, (long long)hi);
+        return err(RECTO_EUSAGE, "%s is %lld, expected %lld to %lld", what, (long long)value,
+                   (long long)lo, (long long)hi);
     return 0;
 }
 
@@ -140,7 +146,9 @@ int settings_model_dir(const struct recto_settings *s, char **dir, bool *is_defa
     }
     free(program);
     if (!*dir)
-        return err(RECTO_EMODEL, "model: no share/recto/models/mini beside the program; name a model folder with --model");
+        return err(
+            RECTO_EMODEL,
+            "model: no share/recto/models/mini beside the program; name a model folder with --model");
     return 0;
 }
 

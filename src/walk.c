@@ -3,10 +3,10 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "engine/prefix.h"
-#include "page/inkcheck.h"
+#include "judge.h"
+#include "result/model.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Small text on the global view is what the demonstration model cannot read, and it cannot tell (models/mini/README.md). */
@@ -18,17 +18,29 @@ static const char *const beyond_mini =
 
 static void push(struct job *j, enum recto_event_kind kind, struct recto_page *page)
 {
-    event_push(&j->recto->events, (struct recto_event){.kind = kind, .request = j->id, .number = 1, .page = page});
+    event_push(&j->recto->events,
+               (struct recto_event){
+                   .kind = kind, .request = j->book->id, .number = j->number, .page = page});
 }
 
-/* The page goes out, and nothing more comes of its request. */
+static void end_book(struct recto *r, struct book *b)
+{
+    event_push(&r->events, (struct recto_event){.kind = RECTO_EVENT_DONE, .request = b->id});
+    book_free(&r->books, b);
+}
+
+/* The page goes out; with the last of its document nothing more comes of the request. */
 static void job_end(struct job *j)
 {
+    struct recto *r = j->recto;
+    struct book *b = j->book;
+
     j->page->timing.total = clock_ms_since(j->start_ns);
     push(j, RECTO_EVENT_PAGE, j->page);
     j->page = NULL;
-    push(j, RECTO_EVENT_DONE, NULL);
     job_free(j);
+    if (book_page_ended(&r->books, b))
+        end_book(r, b);
 }
 
 static void set_error(struct recto_page *p, int code, const char *text)
@@ -45,36 +57,70 @@ void job_fail(struct job *j, int code)
     job_end(j);
 }
 
-static void add_warning(struct recto_page *p, const char *text)
+void book_fail(struct recto *r, struct book *b, int code)
 {
-    p->warning = mem_grow(p->warning, (size_t)p->n_warning + 1, sizeof *p->warning);
-    p->warning[p->n_warning++] = mem_strdup(text);
+    struct recto_page *p = mem_zero(1, sizeof *p);
+
+    p->n_index = 1;
+    set_error(p, code, code == RECTO_ECANCELED ? "cancelled" : err_text());
+    event_push(&r->events,
+               (struct recto_event){.kind = RECTO_EVENT_PAGE, .request = b->id, .page = p});
+    end_book(r, b);
 }
 
 /* ---- 1 page: file -> pixels -> views --------------------------------------------------------------------------------- */
+
+/* What concerns the whole document is said with its first page. */
+static void warn_of_document(struct job *j)
+{
+    const struct book *b = j->book;
+
+    if (j->index)
+        return;
+    for (int i = 0; i < b->doc.n_warning; i++)
+        page_add_warning(j->page, b->doc.warning[i]);
+    if (b->is_past)
+        page_add_warning(j->page, "the page range goes beyond the last page");
+}
+
+static void set_image_key(struct job *j)
+{
+    bool crop_mode = j->recto->engine.model.cfg.crop_mode;
+    struct buf room = {0};
+    str what = page_doc_identity(&j->book->doc, j->number, &room);
+
+    if (!j->recto->set.no_reuse)
+        j->image = prefix_image_key(what.p, what.n, crop_mode ? "tiles" : "global");
+    buf_reset(&room);
+}
 
 static int decode(struct job *j, struct page_source *source, struct recto_image *im)
 {
     int64_t start = clock_ns();
     struct page_note note = {0};
-    struct buf file = {0};
-    str bytes = {(const char *)j->data, j->len};
-    int rc = 0;
+    int rc = page_doc_draw(&j->book->doc, source, j->number, im, &note);
 
-    if (j->path) {
-        rc = file_read(&file, j->path, (size_t)4 << 30);
-        bytes = buf_view(&file);
-    }
-    if (rc == 0)
-        rc = page_decode(source, j->name, bytes.p, bytes.n, im, &note);
-    if (rc == 0 && !j->recto->set.no_reuse)
-        j->image = prefix_image_key(bytes.p, bytes.n, j->recto->engine.model.cfg.crop_mode ? "tiles" : "global");
+    warn_of_document(j);
     for (int i = 0; i < note.n_warning; i++)
-        add_warning(j->page, note.warning[i]);
+        page_add_warning(j->page, note.warning[i]);
+    if (rc == 0)
+        set_image_key(j);
+    j->page->dpi = note.dpi;
+    j->page->width_pt = note.width_pt;
+    j->page->height_pt = note.height_pt;
     page_note_reset(&note);
-    buf_reset(&file);
     j->page->timing.decode_image = clock_ms_since(start);
     return rc;
+}
+
+/* A page without ink ends here, before anything is computed. */
+static int look_at_ink(struct job *j, const struct recto_image *im)
+{
+    if (j->book->opt.no_blank_check)
+        return 0;
+    TRY(ink_of_raster(&j->ink, im));
+    j->is_blank = ink_is_blank(&j->ink);
+    return 0;
 }
 
 static int cut_views(struct job *j, const struct recto_image *im)
@@ -92,7 +138,7 @@ static int cut_views(struct job *j, const struct recto_image *im)
     if (j->recto->is_default_model) {
         TRY(ink_measure(&ink, j->views.global, view_global_frame(im->width, im->height)));
         if (ink_is_dense(&ink))
-            add_warning(p, beyond_mini);
+            page_add_warning(p, beyond_mini);
     }
     p->timing.preprocess = clock_ms_since(start);
     return 0;
@@ -105,9 +151,9 @@ static int build_prompt(struct job *j)
     const struct recto *r = j->recto;
     int context = r->engine.model.cfg.decoder.context, room;
     struct prompt_ask ask = {
-        .task = j->opt.task,
-        .phrase = j->opt.phrase,
-        .prompt = j->opt.prompt,
+        .task = j->book->opt.task,
+        .phrase = j->book->opt.phrase,
+        .prompt = j->book->opt.prompt,
         .image_id = r->image_id,
         .n_visual = j->page->n_visual,
     };
@@ -115,8 +161,9 @@ static int build_prompt(struct job *j)
     TRY(prompt_build(&j->prompt, &r->tokenizer, &ask));
     TRY(prompt_check_length(&j->prompt, context));
     room = context - j->prompt.n;
-    j->req.max_new = j->opt.max_tokens ? MIN(j->opt.max_tokens, room) : room;
-    j->prompt.id = mem_grow(j->prompt.id, (size_t)(j->prompt.n + j->req.max_new), sizeof *j->prompt.id);
+    j->req.max_new = j->book->opt.max_tokens ? MIN(j->book->opt.max_tokens, room) : room;
+    j->prompt.id = mem_grow(j->prompt.id, (size_t)(j->prompt.n + j->req.max_new),
+                            sizeof *j->prompt.id);
     j->logp = mem_alloc((size_t)j->req.max_new * sizeof *j->logp);
     j->page->n_prompt = j->prompt.n;
     return 0;
@@ -132,8 +179,8 @@ static void on_token(struct request *q, int32_t id)
     if (j->text.n == 0)
         return;
     event_push(&j->recto->events, (struct recto_event){.kind = RECTO_EVENT_TEXT,
-                                                       .request = j->id,
-                                                       .number = 1,
+                                                       .request = j->book->id,
+                                                       .number = j->number,
                                                        .text = j->text.p,
                                                        .n_text = j->text.n});
     j->text = (struct buf){0};
@@ -164,8 +211,8 @@ static void take_result(struct job *j)
     memcpy(p->id, q->id + q->n_prompt, (size_t)n * sizeof *p->id);
     p->logp = j->logp;
     j->logp = NULL;
-    parse_ids(p->id, (size_t)n, tokenizer_pieces(&j->recto->tokenizer), tokenizer_n_vocab(&j->recto->tokenizer),
-              &j->recto->marker, q->finish, p);
+    parse_ids(p->id, (size_t)n, tokenizer_pieces(&j->recto->tokenizer),
+              tokenizer_n_vocab(&j->recto->tokenizer), &j->recto->marker, q->finish, p);
 }
 
 static void on_done(struct request *q)
@@ -180,8 +227,10 @@ static void on_done(struct request *q)
     t->decode = ms_between(q->first_ns, q->done_ns);
     if (q->rc < 0)
         set_error(j->page, q->rc, q->rc_text);
-    else
+    else {
         take_result(j);
+        judge_page(j->page, &j->ink, &j->book->opt);
+    }
     t->post = clock_ms_since(start);
     job_end(j);
 }
@@ -193,19 +242,22 @@ static void fill_request(struct job *j)
     const struct recto *r = j->recto;
     const struct model_config *c = &r->engine.model.cfg;
     struct request *q = &j->req;
-    int n = j->opt.guard_n ? j->opt.guard_n : c->guard_n, w = j->opt.guard_n ? j->opt.guard_w : c->guard_w;
+    int n = j->book->opt.guard_n ? j->book->opt.guard_n : c->guard_n,
+        w = j->book->opt.guard_n ? j->book->opt.guard_w : c->guard_w;
 
-    q->s.cls = (enum sched_class)j->opt.priority;
-    q->s.caller = j->opt.caller;
-    q->s.job = j->opt.job;
+    q->s.cls = (enum sched_class)j->book->opt.priority;
+    q->s.caller = j->book->opt.caller;
+    q->s.job = j->book->opt.job;
     q->owner = j;
     q->id = j->prompt.id;
     q->logp = j->logp;
     q->image = j->image;
     q->cell_end = r->exempt[1];
-    q->watches_loops = !j->opt.no_loop_check;
-    q->keeps_going = j->opt.ignore_eos;
-    q->deadline_ns = j->opt.deadline_ms ? j->start_ns + (int64_t)j->opt.deadline_ms * 1000000 : 0;
+    q->watches_loops = !j->book->opt.no_loop_check;
+    q->keeps_going = j->book->opt.ignore_eos;
+    q->deadline_ns = j->book->opt.deadline_ms
+                         ? j->start_ns + (int64_t)j->book->opt.deadline_ms * 1000000
+                         : 0;
     q->n_prompt = j->prompt.n;
     q->image_at = j->prompt.slot;
     q->n_visual = j->prompt.n_visual;
@@ -214,11 +266,11 @@ static void fill_request(struct job *j)
     q->n_tile = j->views.n_tile;
     q->sampler = (struct sampler){
         .guard = {MAX(n, 0), w, {r->exempt[0], r->exempt[1]}},
-        .temperature = j->opt.temperature,
-        .top_p = j->opt.top_p,
-        .seed = j->opt.seed,
+        .temperature = j->book->opt.temperature,
+        .top_p = j->book->opt.top_p,
+        .seed = j->book->opt.seed,
     };
-    q->on_token = j->opt.stream ? on_token : NULL;
+    q->on_token = j->book->opt.stream ? on_token : NULL;
     q->on_done = on_done;
     detok_init(&j->detok, tokenizer_pieces(&r->tokenizer), tokenizer_n_vocab(&r->tokenizer));
 }
@@ -227,7 +279,10 @@ static void announce(struct job *j)
 {
     struct recto_page *p = mem_zero(1, sizeof *p);
 
-    p->number = 1;
+    p->number = j->number;
+    p->index = j->index;
+    p->n_index = j->page->n_index;
+    p->dpi = j->page->dpi;
     p->width = j->page->width;
     p->height = j->page->height;
     p->tiles_w = j->page->tiles_w;
@@ -242,11 +297,13 @@ static int prepare(struct job *j, struct page_source *source)
     struct recto_image im = {0};
     int rc;
 
-    if (atomic_load(&j->req.is_cancelled))
+    if (atomic_load(&j->book->is_cancelled))
         return RECTO_ECANCELED;
     TRY_OUT(decode(j, source, &im));
+    TRY_OUT(look_at_ink(j, &im));
     TRY_OUT(cut_views(j, &im));
-    TRY_OUT(build_prompt(j));
+    if (!j->is_blank)
+        TRY_OUT(build_prompt(j));
 out:
     recto_image_reset(&im);
     return rc;
@@ -287,10 +344,38 @@ void job_run(struct job *j, struct page_source *source)
         job_fail(j, rc);
         return;
     }
+    if (j->is_blank) {
+        announce(j);
+        j->page->status = RECTO_PAGE_BLANK;
+        job_end(j);
+        return;
+    }
     fill_request(j);
     announce(j);
     if (!keep_back(j))
         job_send(j);
+}
+
+struct job *job_new(struct recto *r, struct book *b, int index)
+{
+    struct job *j = mem_zero(1, sizeof *j);
+
+    j->recto = r;
+    j->book = b;
+    j->index = index;
+    j->number = b->page[index];
+    j->start_ns = b->start_ns;
+    j->page = mem_zero(1, sizeof *j->page);
+    j->page->number = j->number;
+    j->page->index = index;
+    j->page->n_index = b->n_page;
+    pthread_mutex_lock(&r->lock);
+    j->next = r->live;
+    if (r->live)
+        r->live->prev = j;
+    r->live = j;
+    pthread_mutex_unlock(&r->lock);
+    return j;
 }
 
 void job_free(struct job *j)
@@ -309,11 +394,6 @@ void job_free(struct job *j)
     prompt_reset(&j->prompt);
     buf_reset(&j->text);
     free(j->logp);
-    free((char *)j->opt.phrase);
-    free((char *)j->opt.prompt);
-    free(j->name);
-    free(j->path);
-    free(j->data);
     if (j->page)
         recto_page_reset(j->page);
     free(j->page);

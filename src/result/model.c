@@ -214,3 +214,9 @@ void recto_page_reset(struct recto_page *p)
     free(p->error_text);
     *p = (struct recto_page){0};
 }
+
+void page_add_warning(struct recto_page *p, const char *text)
+{
+    p->warning = mem_grow(p->warning, (size_t)p->n_warning + 1, sizeof *p->warning);
+    p->warning[p->n_warning++] = mem_strdup(text);
+}

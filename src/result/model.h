@@ -45,4 +45,7 @@ int page_block_loop(const struct recto_page *page);
 
 void block_reset(struct recto_block *b);
 
+/* Put a copy of text at the end of the page's warnings. */
+void page_add_warning(struct recto_page *p, const char *text);
+
 #endif

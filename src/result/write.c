@@ -64,3 +64,13 @@ int recto_write(const char *format, const struct recto_page *const *page, int n_
     *n_out = b.n;
     return 0;
 }
+
+int recto_page_to_json(const struct recto_page *page, char **out, size_t *n_out)
+{
+    struct buf b = {0};
+
+    writer_json_page(&b, page);
+    *out = b.p;
+    *n_out = b.n;
+    return 0;
+}

@@ -1,0 +1,236 @@
+#include "book.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "page/range.h"
+
+#include <stdlib.h>
+
+void book_list_init(struct book_list *l, int max_new)
+{
+    *l = (struct book_list){.max_new = max_new};
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_cond_init(&l->has_page, NULL);
+}
+
+void book_list_reset(struct book_list *l)
+{
+    while (l->live)
+        book_free(l, l->live);
+    pthread_mutex_destroy(&l->lock);
+    pthread_cond_destroy(&l->has_page);
+}
+
+/* ---- a book ---------------------------------------------------------------------------------------------------------- */
+
+static char *dup_or_null(const char *s)
+{
+    return s ? mem_strdup(s) : NULL;
+}
+
+static struct book *book_new(const struct recto_input *in, const struct recto_options *o)
+{
+    struct book *b = mem_zero(1, sizeof *b);
+
+    b->start_ns = clock_ns();
+    b->in = *in;
+    b->in.name = mem_strdup(in->name ? in->name : in->path ? in->path : "bytes");
+    b->in.path = dup_or_null(in->path);
+    b->in.pages = dup_or_null(in->pages);
+    b->in.password = dup_or_null(in->password);
+    b->in.data = NULL;
+    if (!in->path) {
+        void *copy = mem_alloc(in->len);
+
+        memcpy(copy, in->data, in->len);
+        b->in.data = copy;
+    }
+    b->opt = *o;
+    b->opt.phrase = dup_or_null(o->phrase);
+    b->opt.prompt = dup_or_null(o->prompt);
+    b->doc.pdf.fd = -1;
+    return b;
+}
+
+static void forget_input(struct book *b)
+{
+    if (b->in.password)
+        explicit_bzero((char *)b->in.password, strlen(b->in.password));
+    free((char *)b->in.password);
+    free((void *)b->in.data);
+    b->in.password = NULL;
+    b->in.data = NULL;
+}
+
+static void destroy(struct book *b)
+{
+    forget_input(b);
+    page_doc_close(&b->doc);
+    free((char *)b->in.name);
+    free((char *)b->in.path);
+    free((char *)b->in.pages);
+    free((char *)b->opt.phrase);
+    free((char *)b->opt.prompt);
+    free(b->page);
+    free(b);
+}
+
+int book_open(struct book *b, struct page_source *s)
+{
+    int is_past, rc;
+
+    if (atomic_load(&b->is_cancelled))
+        return err(RECTO_ECANCELED, "cancelled");
+    TRY(page_doc_open(&b->doc, s, &b->in));
+    forget_input(b);
+    rc = range_select(b->in.pages, b->doc.n_page, &b->page, &b->n_page, &is_past);
+    if (rc < 0)
+        return err_prefix(rc, "%s", b->in.name);
+    b->is_past = is_past;
+    return 0;
+}
+
+/* ---- the list (lock held) -------------------------------------------------------------------------------------------- */
+
+static void list_add(struct book_list *l, struct book *b)
+{
+    b->is_listed = true;
+    if (l->last)
+        l->last->next_listed = b;
+    else
+        l->first = b;
+    l->last = b;
+    b->next = l->live;
+    if (l->live)
+        l->live->prev = b;
+    l->live = b;
+}
+
+static void unlist(struct book_list *l, struct book *b)
+{
+    struct book **at = &l->first, *before = NULL;
+
+    if (!b->is_listed)
+        return;
+    while (*at != b) {
+        before = *at;
+        at = &before->next_listed;
+    }
+    *at = b->next_listed;
+    if (l->last == b)
+        l->last = before;
+    b->is_listed = false;
+}
+
+static struct book *find_ready(struct book_list *l)
+{
+    struct book *b = l->first;
+
+    while (b && b->state == BOOK_OPENING)
+        b = b->next_listed;
+    return b;
+}
+
+/* ---- the list -------------------------------------------------------------------------------------------------------- */
+
+int book_add(struct book_list *l, const struct recto_input *in, const struct recto_options *o,
+             uint64_t *id)
+{
+    struct book *b;
+    int rc = 0;
+
+    pthread_mutex_lock(&l->lock);
+    if (l->is_stopped)
+        rc = RECTO_ECANCELED;
+    else if (l->n_new >= l->max_new)
+        rc = RECTO_EAGAIN;
+    else
+        l->n_new++; /* the place is taken before the copy, which may be large, is made */
+    *id = rc ? 0 : ++l->last_id;
+    pthread_mutex_unlock(&l->lock);
+    if (rc)
+        return rc;
+    b = book_new(in, o);
+    b->id = *id;
+    pthread_mutex_lock(&l->lock);
+    list_add(l, b);
+    pthread_cond_signal(&l->has_page);
+    pthread_mutex_unlock(&l->lock);
+    return 0;
+}
+
+void book_cancel(struct book_list *l, uint64_t id)
+{
+    pthread_mutex_lock(&l->lock);
+    for (struct book *b = l->live; b; b = b->next)
+        if (b->id == id)
+            atomic_store(&b->is_cancelled, true);
+    pthread_mutex_unlock(&l->lock);
+}
+
+struct book *book_take(struct book_list *l, int *index)
+{
+    struct book *b = NULL;
+
+    *index = -1;
+    pthread_mutex_lock(&l->lock);
+    while (!l->is_stopped && !(b = find_ready(l)))
+        pthread_cond_wait(&l->has_page, &l->lock);
+    if (l->is_stopped)
+        b = NULL;
+    else if (b->state == BOOK_NEW) {
+        b->state = BOOK_OPENING;
+        l->n_new--;
+    } else {
+        *index = b->n_given++;
+        if (b->n_given == b->n_page)
+            unlist(l, b);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return b;
+}
+
+void book_opened(struct book_list *l, struct book *b, int rc)
+{
+    pthread_mutex_lock(&l->lock);
+    if (rc < 0)
+        unlist(l, b);
+    b->state = BOOK_OPEN;
+    pthread_cond_broadcast(&l->has_page);
+    pthread_mutex_unlock(&l->lock);
+}
+
+bool book_page_ended(struct book_list *l, struct book *b)
+{
+    bool was_last;
+
+    pthread_mutex_lock(&l->lock);
+    was_last = ++b->n_ended == b->n_page;
+    pthread_mutex_unlock(&l->lock);
+    return was_last;
+}
+
+void book_free(struct book_list *l, struct book *b)
+{
+    pthread_mutex_lock(&l->lock);
+    unlist(l, b);
+    if (b->prev)
+        b->prev->next = b->next;
+    else
+        l->live = b->next;
+    if (b->next)
+        b->next->prev = b->prev;
+    pthread_mutex_unlock(&l->lock);
+    destroy(b);
+}
+
+void book_list_stop(struct book_list *l)
+{
+    pthread_mutex_lock(&l->lock);
+    l->is_stopped = true;
+    for (struct book *b = l->live; b; b = b->next)
+        atomic_store(&b->is_cancelled, true);
+    pthread_cond_broadcast(&l->has_page);
+    pthread_mutex_unlock(&l->lock);
+}
