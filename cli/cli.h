@@ -38,6 +38,9 @@ int cmd_bench(const struct options *o);
 void settings_from(const struct options *o, struct recto_settings *s);
 /* The options that concern a page; 0 or EXIT_USAGE after a message.  p points into o. */
 int page_options_from(const struct options *o, struct recto_options *p);
+/* The options that concern how documents are opened and drawn; *password is owned by the caller, in
+ * points into o and it. 0, or an exit code after a message. */
+int input_options_from(const struct options *o, struct recto_input *in, char **password);
 /* "20/90", "3/all" or "off" as guard_n and guard_w of recto_options; NULL leaves 0, 0.  0 or
  * EXIT_USAGE. */
 int guard_from(const struct options *o, int *n, int *w);

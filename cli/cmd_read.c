@@ -1,8 +1,8 @@
 /* recto read: submit the inputs a window at a time and poll until every document has ended.
  *
  * The window bounds what is in memory: finished texts wait only for earlier documents inside it. */
+#include "json_lines.h"
 #include "progress.h"
-#include "read.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -30,21 +30,43 @@ static void catch_signals(void)
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
+struct recto_input read_input(const struct run *r, int doc)
+{
+    const struct input *from = r->plan.target[doc].in;
+    struct recto_input in = r->input;
+
+    in.name = in.path = from->path;
+    if (from->pages)
+        in.pages = from->pages;
+    if (strcmp(from->path, "-") == 0) {
+        in.path = NULL;
+        in.data = r->stdin_bytes;
+        in.len = r->n_stdin;
+    }
+    return in;
+}
+
 static int submit(struct run *r, int doc)
 {
-    const char *name = r->plan.target[doc].name;
-    struct recto_input in = {.name = name, .path = name};
+    struct recto_input in = read_input(r, doc);
 
-    if (strcmp(name, "-") == 0)
-        in = (struct recto_input){.name = name, .data = r->stdin_bytes, .len = r->n_stdin};
     return recto_submit(r->engine, &in, &r->page, &r->doc[doc].request);
+}
+
+static bool has_room(const struct run *r)
+{
+    return !r->exit && !r->stop_at && r->n_submitted < r->plan.n_doc &&
+           r->n_submitted - r->n_ended < r->window &&
+           ((!r->plan.to_stdout && !r->json.is_on) || r->n_submitted - r->n_printed < r->window);
 }
 
 static void submit_some(struct run *r)
 {
-    while (!r->exit && !r->stop_at && r->n_submitted < r->plan.n_doc &&
-           r->n_submitted - r->n_ended < r->window &&
-           (!r->plan.to_stdout || r->n_submitted - r->n_printed < r->window)) {
+    while (has_room(r)) {
+        if (r->plan.target[r->n_submitted].in->error) {
+            read_fault(r, r->n_submitted++);
+            continue;
+        }
         int rc = submit(r, r->n_submitted);
         if (rc == RECTO_EAGAIN)
             return;
@@ -81,7 +103,7 @@ static void read_all(struct run *r)
             (r->exit || r->stop_at || r->n_submitted == r->plan.n_doc))
             return;
         int last = r->n_submitted > 0 ? r->n_submitted - 1 : 0;
-        progress_show(r->n_ended, r->n_ended, read_failed(r), r->plan.target[last].name);
+        progress_show(r->n_done_page, r->n_all_page, read_failed(r), r->plan.target[last].name);
 
         struct recto_event ev;
         int rc = recto_poll(r->engine, &ev, POLL_MS);
@@ -127,8 +149,8 @@ static int exit_of_run(const struct run *r)
 
 static int check_stream(const struct run *r)
 {
-    if (!r->page.stream ||
-        (r->plan.n_doc == 1 && r->plan.n_format == 1 && strcmp(r->plan.format[0], "json") != 0))
+    if (!r->page.stream || (r->plan.n_doc == 1 && r->plan.n_format == 1 && !r->plan.json_lines &&
+                            strcmp(r->plan.format[0], "json") != 0))
         return 0;
     say(SAY_ERROR, "--stream prints one input as md, txt or raw; leave it out for more");
     return EXIT_USAGE;
@@ -184,19 +206,41 @@ static int prepare(struct run *r, const struct options *o)
 {
     int rc = page_options_from(o, &r->page);
     if (rc == 0)
+        rc = input_options_from(o, &r->input, &r->password);
+    if (rc == 0)
         rc = plan_make(&r->plan, o);
     if (rc == 0)
         rc = check_stream(r);
     if (rc)
         return rc;
     r->is_strict = opt_flag(o, OPT_STRICT);
+    r->n_all_page = r->plan.n_doc;
     r->doc = calloc((size_t)r->plan.n_doc, sizeof *r->doc);
     if (!r->doc)
         return EXIT_BUG;
     for (int i = 0; i < r->plan.n_doc && rc == 0 && !r->stdin_bytes; i++)
         if (strcmp(r->plan.target[i].name, "-") == 0)
             rc = read_stdin(r);
-    return rc ? rc : open_engine(r, o);
+    return rc || opt_flag(o, OPT_DRY_RUN) ? rc : open_engine(r, o);
+}
+
+static int read_documents(struct run *r, const struct options *o)
+{
+    const char *order = opt_text(o, OPT_ORDER);
+
+    catch_signals();
+    progress_start(progress_mode_of(opt_text(o, OPT_PROGRESS)), r->plan.n_doc);
+    if (r->plan.json_lines)
+        json_start(r, r->plan.n_doc, order && strcmp(order, "finish") == 0);
+    read_all(r);
+    double seconds = progress_seconds();
+    progress_stop();
+    if (r->exit != EXIT_PIPE)
+        say_summary(r, seconds);
+    int rc = exit_of_run(r);
+    if (r->json.is_on)
+        json_end(r, rc, seconds);
+    return r->exit ? r->exit : rc;
 }
 
 int cmd_read(const struct options *o)
@@ -206,21 +250,17 @@ int cmd_read(const struct options *o)
 
     signal(SIGPIPE, SIG_IGN); /* put_text sees EPIPE */
     rc = prepare(&r, o);
-    if (rc == 0) {
-        catch_signals();
-        progress_start(progress_mode_of(opt_text(o, OPT_PROGRESS)), r.plan.n_doc);
-        read_all(&r);
-        double seconds = progress_seconds();
-        progress_stop();
-        if (r.exit != EXIT_PIPE)
-            say_summary(&r, seconds);
-        rc = exit_of_run(&r);
-    }
+    if (rc == 0)
+        rc = opt_flag(o, OPT_DRY_RUN) ? dry_run(&r, o) : read_documents(&r, o);
     recto_close(r.engine);
     for (int i = 0; r.doc && i < r.plan.n_doc; i++)
         recto_free(r.doc[i].text);
     free(r.doc);
     free(r.stdin_bytes);
+    if (r.password)
+        explicit_bzero(r.password, strlen(r.password));
+    free(r.password);
+    json_reset(&r);
     plan_reset(&r.plan);
     return rc;
 }

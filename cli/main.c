@@ -5,11 +5,13 @@
 #include <string.h>
 
 static const struct cmd cmds[] = {
-    {"read", FOR_READ, cmd_read, "IMAGE...", "turn images of pages into text",
-     "Results go to standard output in the order of the inputs, or to -o; everything else to\n"
-     "standard error. - as IMAGE reads standard input.\n\n"
+    {"read", FOR_READ, cmd_read, "INPUT...", "turn images and PDF files into text",
+     "INPUT is an image, a PDF (report.pdf#pages=2-5 for some of its pages), a folder, a quoted\n"
+     "pattern ('scans/**/*.tif'), @LIST with a path a line, or - for standard input. Results go to\n"
+     "standard output in the order of the inputs, or to -o; everything else to standard error.\n\n"
      "  recto read page.png\n"
-     "  recto read -f md,json -o texts/ scans/*.jpg\n"
+     "  recto read --pages 1-3,7 -f md,json -o texts/ report.pdf\n"
+     "  recto read -r -o texts/ scans\n"
      "  recto read --task 'locate=the date' -f raw letter.png\n\n"
      "Exit: 0 all pages ok or blank, 2 usage, 3 a page ended error, loop or length, 4 no input\n"
      "could be read, 5 model or device, 6 output, 1 a bug, 130 or 143 after a signal.\n"},

@@ -6,12 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "inputs.h"
 #include "options.h"
 
 enum { MAX_FORMAT = 4 };
 
 struct target {
     const char *name;       /* the input, for messages */
+    const struct input *in; /* where it came from */
     char *file[MAX_FORMAT]; /* where each format goes; NULL on standard output */
 };
 
@@ -19,7 +21,9 @@ struct plan {
     int n_doc, n_format;
     const char *format[MAX_FORMAT]; /* "md", ... */
     bool to_stdout;
+    bool json_lines;       /* standard output has those, not a text format */
     struct target *target; /* [n_doc], in the order of the inputs */
+    struct inputs inputs;
 };
 
 /* Decide every name and refuse what would fail or destroy something: two results with one name,

@@ -58,9 +58,11 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* DIR/STEM.EXT; the stem is the base name, without its last suffix unless keep_suffix. */
-static char *file_name(const char *dir, const char *input, bool keep_suffix, const char *extension)
+/* DIR/BELOW/STEM.EXT; the stem is the base name, without its last suffix unless keep_suffix. */
+static char *file_name(const char *dir, const struct input *in, bool keep_suffix,
+                       const char *extension)
 {
+    const char *input = in->path;
     const char *base = strcmp(input, "-") == 0 ? "stdin" : base_of(input);
     const char *dot = strrchr(base, '.');
     int n = dot && dot != base && !keep_suffix ? (int)(dot - base) : (int)strlen(base);
@@ -69,7 +71,7 @@ static char *file_name(const char *dir, const char *input, bool keep_suffix, con
 
     while (n_dir > 1 && dir[n_dir - 1] == '/')
         n_dir--;
-    if (asprintf(&path, "%.*s/%.*s%s", (int)n_dir, dir, n, base, extension) < 0)
+    if (asprintf(&path, "%.*s/%s%.*s%s", (int)n_dir, dir, in->below, n, base, extension) < 0)
         return NULL;
     for (char *s = path + n_dir + 1; *s; s++)
         if ((unsigned char)*s < 0x20)
@@ -115,7 +117,7 @@ static int name_document(struct plan *p, int doc, const char *dir, bool keep_suf
 
     for (int f = 0; f < p->n_format; f++) {
         free(t->file[f]);
-        t->file[f] = file_name(dir, t->name, keep_suffix, extension_of(p->format[f]));
+        t->file[f] = file_name(dir, t->in, keep_suffix, extension_of(p->format[f]));
         if (!t->file[f])
             return EXIT_BUG;
     }
@@ -219,6 +221,22 @@ static int prepare_dir(const char *path)
     return rc;
 }
 
+/* DIR, and the folders below it that mirror those of -r. */
+static int prepare_dirs(const struct plan *p, const char *out)
+{
+    int rc = prepare_dir(out);
+
+    for (int i = 0; i < p->n_doc && rc == 0; i++) {
+        char *file = p->target[i].file[0], *slash = strrchr(file, '/');
+        if (!p->target[i].in->below[0])
+            continue;
+        *slash = 0;
+        rc = prepare_dir(file);
+        *slash = '/';
+    }
+    return rc;
+}
+
 static int check_parent(const char *file)
 {
     const char *slash = strrchr(file, '/');
@@ -257,29 +275,46 @@ static int plan_files(struct plan *p, const char *out, bool force)
         rc = check_outputs(p, force);
     if (rc)
         return rc;
-    return into_dir ? prepare_dir(out) : check_parent(out);
+    return into_dir ? prepare_dirs(p, out) : check_parent(out);
+}
+
+static int name_targets(struct plan *p)
+{
+    p->n_doc = p->inputs.n;
+    if (p->n_doc < 1)
+        return usage("nothing to read; name an image or a PDF: recto read page.png", "");
+    p->target = calloc((size_t)p->n_doc, sizeof *p->target);
+    if (!p->target)
+        return EXIT_BUG;
+    for (int i = 0; i < p->n_doc; i++) {
+        p->target[i].in = &p->inputs.in[i];
+        p->target[i].name = p->inputs.in[i].path;
+    }
+    return 0;
 }
 
 int plan_make(struct plan *p, const struct options *o)
 {
     const char *out = opt_text(o, OPT_OUT), *list = opt_text(o, OPT_FORMAT);
+    int rc;
 
-    const int n_doc = o->n_input;
-
-    *p = (struct plan){.n_doc = n_doc};
-    if (n_doc < 1)
-        return usage("nothing to read; name an image: recto read page.png", "");
-    p->target = calloc((size_t)n_doc, sizeof *p->target);
-    if (!p->target)
-        return EXIT_BUG;
-    for (int i = 0; i < n_doc; i++)
-        p->target[i].name = o->input[i];
-    int rc = parse_formats(p, list ? list : "md");
+    *p = (struct plan){.json_lines = opt_flag(o, OPT_JSON_LINES)};
+    rc = inputs_gather(&p->inputs, o);
+    if (rc == 0)
+        rc = name_targets(p);
+    if (rc == 0)
+        rc = parse_formats(p, list ? list : "md");
     if (rc)
         return rc;
     p->to_stdout = !out || strcmp(out, "-") == 0;
     if (!p->to_stdout)
         return plan_files(p, out, opt_flag(o, OPT_FORCE));
+    if (p->json_lines && (list || out))
+        return usage("--json-lines takes standard output; give the formats a folder: -o DIR/", "");
+    if (p->json_lines) {
+        p->n_format = 0;
+        p->to_stdout = false;
+    }
     if (p->n_format > 1)
         return usage("several formats need a folder: -o DIR/", "");
     return 0;
@@ -291,5 +326,6 @@ void plan_reset(struct plan *p)
         for (int f = 0; f < MAX_FORMAT; f++)
             free(p->target[i].file[f]);
     free(p->target);
+    inputs_reset(&p->inputs);
     *p = (struct plan){0};
 }

@@ -120,7 +120,8 @@ static void fit(char *s)
 }
 
 /* [ 3/12 pages | 1 failed | 2.1 p/s | eta 0:04 ] page03.png */
-static void draw_line(int done_docs, int n_failed, double rate, double eta, const char *current)
+static void draw_line(int done, int total, int n_failed, double rate, double eta,
+                      const char *current)
 {
     char line[512], failed[32] = "", when[32] = "";
 
@@ -128,15 +129,15 @@ static void draw_line(int done_docs, int n_failed, double rate, double eta, cons
         snprintf(failed, sizeof failed, " | %d failed", n_failed);
     if (eta >= 0)
         snprintf(when, sizeof when, " | eta %d:%02d", (int)eta / 60, (int)eta % 60);
-    snprintf(line, sizeof line, "[ %d/%d pages%s | %.1f p/s%s ] %s", done_docs, term.total_docs,
-             failed, rate, when, current);
+    snprintf(line, sizeof line, "[ %d/%d pages%s | %.1f p/s%s ] %s", done, total, failed, rate,
+             when, current);
     defuse(line);
     fit(line);
     fprintf(stderr, "\r%s\033[K", line);
     term.is_drawn = true;
 }
 
-void progress_show(int done_docs, int done_pages, int n_failed, const char *current)
+void progress_show(int done, int total, int n_failed, const char *current)
 {
     int64_t now = now_ms();
 
@@ -146,22 +147,26 @@ void progress_show(int done_docs, int done_pages, int n_failed, const char *curr
     term.drawn_ms = now;
 
     double seconds = (double)(now - term.start_ms) / 1000;
-    double rate = seconds > 0 ? done_pages / seconds : 0;
-    double eta = done_docs > 0 ? seconds / done_docs * (term.total_docs - done_docs) : -1;
+    double rate = seconds > 0 ? done / seconds : 0;
+    double eta = done > 0 ? seconds / done * (total - done) : -1;
     if (term.mode == PROGRESS_PLAIN) {
-        say(SAY_INFO, "time=%.0f done=%d total=%d rate=%.1f failed=%d", seconds, done_docs,
-            term.total_docs, rate, n_failed);
+        say(SAY_INFO, "time=%.0f done=%d total=%d rate=%.1f failed=%d", seconds, done, total, rate,
+            n_failed);
         return;
     }
     pthread_mutex_lock(&term.lock);
-    draw_line(done_docs, n_failed, rate, eta, current);
+    draw_line(done, total, n_failed, rate, eta, current);
     fflush(stderr);
     pthread_mutex_unlock(&term.lock);
 }
 
-void progress_document(const char *name, const char *status)
+void progress_document(const char *name, int n_page, const char *status)
 {
-    if (term.mode == PROGRESS_PLAIN && term.total_docs > 1)
+    if (term.mode != PROGRESS_PLAIN || term.total_docs < 2)
+        return;
+    if (n_page > 1)
+        say(SAY_INFO, "%s: %d pages, %s", name, n_page, status);
+    else
         say(SAY_INFO, "%s: %s", name, status);
 }
 

@@ -22,10 +22,11 @@ void say_log(void *ctx, enum recto_log_level level, const char *line);
 /* "auto" is a line on a terminal and plain elsewhere; "plain" and "none" as they say. */
 enum progress_mode progress_mode_of(const char *name);
 void progress_start(enum progress_mode mode, int total_docs);
-/* The state to show; redrawn at most ten times a second (plain: a line every ten seconds). */
-void progress_show(int done_docs, int done_pages, int n_failed, const char *current);
+/* The state to show, in pages; redrawn at most ten times a second (plain: a line every ten
+ * seconds). */
+void progress_show(int done, int total, int n_failed, const char *current);
 /* A document ended: a line of its own in plain mode, when there are several documents. */
-void progress_document(const char *name, const char *status);
+void progress_document(const char *name, int n_page, const char *status);
 /* Take the line off the screen, because something else is about to be printed. */
 void progress_clear(void);
 void progress_stop(void);

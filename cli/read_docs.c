@@ -1,6 +1,6 @@
 /* From events to documents: pages are kept until their document is done, then written; standard
  * output in input order. */
-#include "read.h"
+#include "json_lines.h"
 #include "progress.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ int read_failed(const struct run *r)
 }
 
 /* --- output ----------------------------------------------------------------------------------- */
-static void print(struct run *r, const char *text, size_t n)
+void read_print(struct run *r, const char *text, size_t n)
 {
     if (r->exit || n == 0)
         return;
@@ -51,7 +51,7 @@ static void print_parting(struct run *r, int doc)
         return;
     if (strcmp(format, "md") != 0) {
         if (doc > 0)
-            print(r, "\f", 1);
+            read_print(r, "\f", 1);
         return;
     }
     int n = snprintf(line, sizeof line, "%s<!-- %.500s", doc > 0 ? "\n" : "",
@@ -60,7 +60,7 @@ static void print_parting(struct run *r, int doc)
         if ((unsigned char)*p < 0x20 || *p == '>' || (p[0] == '-' && p[1] == '-'))
             *p = '_'; /* a name cannot close the comment */
     n += snprintf(line + n, sizeof line - (size_t)n, " -->\n");
-    print(r, line, (size_t)n);
+    read_print(r, line, (size_t)n);
 }
 
 static void print_in_order(struct run *r)
@@ -70,9 +70,9 @@ static void print_in_order(struct run *r)
         struct doc *d = &r->doc[r->n_printed];
         if (d->text) {
             print_parting(r, r->n_printed);
-            print(r, d->text, d->n_text);
+            read_print(r, d->text, d->n_text);
             if (d->n_text > 0 && d->text[d->n_text - 1] != '\n')
-                print(r, "\n", 1);
+                read_print(r, "\n", 1);
         }
         recto_free(d->text);
         d->text = NULL;
@@ -84,7 +84,7 @@ static void print_streamed(void *ctx, const char *text, size_t n)
 {
     struct run *r = ctx;
 
-    print(r, text, n);
+    read_print(r, text, n);
     r->last_streamed = text[n - 1];
 }
 
@@ -100,7 +100,7 @@ static void end_stream(struct run *r)
 {
     strip_end(&r->strip, print_streamed, r);
     if (r->last_streamed && r->last_streamed != '\n')
-        print(r, "\n", 1);
+        read_print(r, "\n", 1);
 }
 
 static void save_document(struct run *r, int doc, const struct recto_page *const *page, int n)
@@ -134,9 +134,15 @@ static void say_page(const struct run *r, int doc, const struct recto_page *p)
         [RECTO_PAGE_LOOP] = "the model repeated itself; the text ends there",
         [RECTO_PAGE_LENGTH] = "the limit of tokens was reached; the text is cut",
     };
-    const char *name = r->plan.target[doc].name, *text = p->error_text ? p->error_text : "";
-    size_t n = strlen(name);
+    const char *file = r->plan.target[doc].name, *text = p->error_text ? p->error_text : "";
+    char name[1024];
+    size_t n;
 
+    if (p->n_index > 1)
+        snprintf(name, sizeof name, "%.1000s:%d", file, p->number);
+    else
+        snprintf(name, sizeof name, "%.1000s", file);
+    n = strlen(name);
     for (int i = 0; i < p->n_warning; i++)
         say(SAY_WARN, "%s: warning: %s", name, p->warning[i]);
     if (told[p->status])
@@ -149,6 +155,36 @@ static void say_page(const struct run *r, int doc, const struct recto_page *p)
         recto_error_name(p->error));
 }
 
+/* How many pages there are is known with the first of them. */
+static void count_page(struct run *r, struct doc *d, const struct recto_page *p)
+{
+    if (d->n_page == 0) {
+        d->n_page = p->n_index > 1 ? p->n_index : 1;
+        r->n_all_page += d->n_page - 1;
+    }
+}
+
+void read_fault(struct run *r, int doc)
+{
+    const struct input *in = r->plan.target[doc].in;
+    const struct recto_page p = {.status = RECTO_PAGE_ERROR,
+                                 .n_index = 1,
+                                 .error = in->error,
+                                 .error_text = (char *)in->fault};
+
+    say(SAY_ERROR, "%s: %s (%s)", in->path, in->fault, recto_error_name(in->error));
+    r->n_page[RECTO_PAGE_ERROR]++;
+    r->n_unread++;
+    r->n_done_page++;
+    r->n_ended++;
+    r->doc[doc].state = DOC_ENDED;
+    if (r->json.is_on) {
+        json_page(r, doc, &p);
+        json_document(r, doc);
+    }
+    print_in_order(r);
+}
+
 static void take_page(struct run *r, int doc, struct recto_event *ev)
 {
     struct doc *d = &r->doc[doc];
@@ -156,10 +192,14 @@ static void take_page(struct run *r, int doc, struct recto_event *ev)
 
     r->n_page[p->status]++;
     r->n_token += p->n_token;
+    r->n_done_page++;
+    count_page(r, d, p);
     if (p->status == RECTO_PAGE_ERROR &&
         (p->error == RECTO_EUSAGE || p->error == RECTO_EDEVICE || p->error == RECTO_EMODEL))
         read_end(r, exit_of_error(p->error)); /* no other page would fare better */
     say_page(r, doc, p);
+    if (r->json.is_on)
+        json_page(r, doc, p);
     struct recto_event *grown = realloc(d->event, (size_t)(d->n_event + 1) * sizeof *grown);
     if (!grown) {
         read_end(r, EXIT_BUG);
@@ -170,10 +210,24 @@ static void take_page(struct run *r, int doc, struct recto_event *ev)
     d->event[d->n_event++] = *ev; /* its page is ours until the document is written */
 }
 
-static int by_number(const void *a, const void *b)
+static int by_index(const void *a, const void *b)
 {
     const struct recto_event *x = a, *y = b;
-    return (x->number > y->number) - (x->number < y->number);
+    return (x->page->index > y->page->index) - (x->page->index < y->page->index);
+}
+
+/* The gravest, for one word about a whole document. */
+static enum recto_status worst_status(const struct recto_page *const *page, int n)
+{
+    static const enum recto_status order[] = {RECTO_PAGE_ERROR,   RECTO_PAGE_LOOP,
+                                              RECTO_PAGE_LENGTH,  RECTO_PAGE_CANCELLED,
+                                              RECTO_PAGE_SUSPECT, RECTO_PAGE_OK};
+
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++)
+        for (int i = 0; i < n; i++)
+            if (page[i]->status == order[k])
+                return order[k];
+    return page[0]->status;
 }
 
 static void write_document(struct run *r, int doc)
@@ -186,7 +240,7 @@ static void write_document(struct run *r, int doc)
         read_end(r, EXIT_BUG);
         return;
     }
-    qsort(d->event, (size_t)d->n_event, sizeof *d->event, by_number);
+    qsort(d->event, (size_t)d->n_event, sizeof *d->event, by_index);
     for (int i = 0; i < d->n_event; i++) {
         page[i] = d->event[i].page;
         n_good += page[i]->status != RECTO_PAGE_ERROR && page[i]->status != RECTO_PAGE_CANCELLED;
@@ -200,7 +254,8 @@ static void write_document(struct run *r, int doc)
     if (n_good > 0 && n_cancelled == 0 && (!r->page.stream || !r->plan.to_stdout))
         save_document(r, doc, page, d->n_event);
     if (d->n_event > 0)
-        progress_document(r->plan.target[doc].name, recto_status_name(page[0]->status));
+        progress_document(r->plan.target[doc].name, d->n_event,
+                          recto_status_name(worst_status(page, d->n_event)));
     free(page);
 }
 
@@ -209,6 +264,8 @@ static void end_document(struct run *r, int doc)
     struct doc *d = &r->doc[doc];
 
     write_document(r, doc);
+    if (r->json.is_on)
+        json_document(r, doc);
     for (int i = 0; i < d->n_event; i++)
         recto_event_reset(&d->event[i]);
     free(d->event);
@@ -235,8 +292,11 @@ void read_take(struct run *r, struct recto_event *ev)
         take_page(r, doc, ev); /* keeps it */
         return;
     }
-    if (doc >= 0 && ev->kind == RECTO_EVENT_STARTED)
+    if (doc >= 0 && ev->kind == RECTO_EVENT_STARTED) {
         r->doc[doc].is_started = true;
+        if (ev->page)
+            count_page(r, &r->doc[doc], ev->page);
+    }
     if (doc >= 0 && ev->kind == RECTO_EVENT_TEXT)
         stream_text(r, ev->text, ev->n_text);
     if (doc >= 0 && ev->kind == RECTO_EVENT_DONE)

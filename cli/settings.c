@@ -86,6 +86,7 @@ int page_options_from(const struct options *o, struct recto_options *p)
     p->top_p = opt_real(o, OPT_TOP_P, p->top_p);
     p->seed = (uint64_t)opt_int(o, OPT_SEED, (long long)p->seed);
     p->stream = opt_flag(o, OPT_STREAM);
+    p->no_blank_check = opt_flag(o, OPT_NO_BLANK_CHECK);
     if (p->temperature == 0 && (opt_given(o, OPT_TOP_P) || opt_given(o, OPT_SEED))) {
         say(SAY_ERROR, "%s has no effect without --temperature above 0",
             opt_origin(o, opt_given(o, OPT_TOP_P) ? OPT_TOP_P : OPT_SEED));
@@ -93,6 +94,59 @@ int page_options_from(const struct options *o, struct recto_options *p)
     }
     int rc = task_from(o, p);
     return rc ? rc : guard_from(o, &p->guard_n, &p->guard_w);
+}
+
+/* The first line of a file, without its end. */
+static int read_password(const char *path, char **password)
+{
+    FILE *f = fopen(path, "re");
+    size_t cap = 0;
+    ssize_t n = f ? getline(password, &cap, f) : -1;
+
+    if (!f || n < 0) {
+        say(SAY_ERROR, "%s: no password can be read from it (%s)", path,
+            recto_error_name(RECTO_EREAD));
+        if (f)
+            fclose(f);
+        return EXIT_INPUT;
+    }
+    fclose(f);
+    (*password)[strcspn(*password, "\r\n")] = 0;
+    return 0;
+}
+
+static int dpi_from(const struct options *o, int *dpi)
+{
+    const char *text = opt_text(o, OPT_DPI);
+    char *end;
+
+    *dpi = 0;
+    if (!text || strcmp(text, "auto") == 0)
+        return 0;
+    long n = strtol(text, &end, 10);
+    if (end == text || *end || n < 36 || n > 600) {
+        say(SAY_ERROR, "%s: '%.60s' is not auto or a number from 36 to 600", opt_origin(o, OPT_DPI),
+            text);
+        return EXIT_USAGE;
+    }
+    *dpi = (int)n;
+    return 0;
+}
+
+int input_options_from(const struct options *o, struct recto_input *in, char **password)
+{
+    const char *secret = opt_text(o, OPT_PASSWORD);
+    int rc = dpi_from(o, &in->dpi);
+
+    in->pages = opt_text(o, OPT_PAGES);
+    in->no_annots = opt_flag(o, OPT_NO_ANNOTS);
+    in->strict = opt_flag(o, OPT_STRICT_INPUT);
+    if (rc == 0 && opt_text(o, OPT_PASSWORD_FILE))
+        rc = read_password(opt_text(o, OPT_PASSWORD_FILE), password);
+    else if (secret || (secret = getenv("RECTO_PDF_PASSWORD")))
+        *password = strdup(secret);
+    in->password = *password;
+    return rc;
 }
 
 bool is_input_error(int code)

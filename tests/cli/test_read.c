@@ -18,6 +18,7 @@
 
 #include "cli.h"
 #include "progress.h"
+#include "read.h"
 
 enum { MAX_ARG = 64, MAX_JOB = 64, FAKE_ROOM = 5 };
 
@@ -184,6 +185,28 @@ int recto_write(const char *format, const struct recto_page *const *page, int n_
     int n = asprintf(out, "[%s]", page[0]->raw);
     *n_out = (size_t)n;
     return n < 0 ? RECTO_ENOMEM : 0;
+}
+
+const char *recto_kind(const void *head, size_t n)
+{
+    return NULL;
+}
+
+int recto_range_check(const char *pages)
+{
+    return 0;
+}
+
+int recto_page_to_json(const struct recto_page *page, char **text, size_t *n)
+{
+    int len = asprintf(text, "{\"page\":%d}", page->number);
+    *n = (size_t)len;
+    return len < 0 ? RECTO_ENOMEM : 0;
+}
+
+int dry_run(const struct run *r, const struct options *o)
+{
+    return EXIT_BUG;
 }
 
 void recto_free(void *p)

@@ -30,9 +30,9 @@ static void utf8_follows_the_table_of_unicode(void **state)
         {"\xE4\xB8\xAD", 3, 0x4E2D},
         {"\xF0\x9F\x98\x80", 4, 0x1F600},
         {"", 0, 0xFFFD},
-        {"\xE4\xB8", 0, 0xFFFD},          /* may become a character */
+        {"\xE4\xB8", 0, 0xFFFD}, /* may become a character */
         {"\xF0\x9F\x98", 0, 0xFFFD},
-        {"\xC0\x80", -1, 0xFFFD},         /* overlong */
+        {"\xC0\x80", -1, 0xFFFD}, /* overlong */
         {"\xE0\x80\x80", -1, 0xFFFD},
         {"\xED\xA0\x80", -1, 0xFFFD},     /* a surrogate */
         {"\xF4\x90\x80\x80", -1, 0xFFFD}, /* over U+10FFFF */

@@ -273,10 +273,10 @@ static void strangers(void **state)
     fails_with("exit 0", RECTO_ERENDER, "does not run as it should");
     fails_with("kill -9 $$", RECTO_ERENDER, "does not run as it should");
     fails_with("printf 'Hello, world'", RECTO_ERENDER, "does not greet");
-    fails_with("printf 'RDH1\\002\\0\\0\\0\\0\\0\\0\\0'", RECTO_ERENDER, "another version");
-    fails_with("exec 2>/dev/null; printf 'RDH1\\001\\0\\0\\0\\0\\0\\0\\0'; exec <&-; sleep 1",
+    fails_with("printf 'RDH1\\377\\0\\0\\0\\0\\0\\0\\0'", RECTO_ERENDER, "another version");
+    fails_with("exec 2>/dev/null; printf 'RDH1\\002\\0\\0\\0\\0\\0\\0\\0'; exec <&-; sleep 1",
                RECTO_ERENDER, "");
-    fails_with("printf 'RDH1\\001\\0\\0\\0\\0\\0\\0\\0'; exec cat", RECTO_ERENDER,
+    fails_with("printf 'RDH1\\002\\0\\0\\0\\0\\0\\0\\0'; exec cat", RECTO_ERENDER,
                "makes no sense");
     fails_with("sleep 10", RECTO_ERENDER, "does not run as it should");
 }

@@ -60,13 +60,15 @@ static void what_is_in_use_stays(void **state)
     image_put(&c, a);
     assert_int_equal(n_dropped, 1);
     a = image_add(&c, key_of(4), &rows[4], 10);
-    b = image_add(&c, key_of(4), &rows[5], 10); /* computed twice: the second is not listed and goes with its user */
+    b = image_add(&c, key_of(4), &rows[5],
+                  10); /* computed twice: the second is not listed and goes with its user */
     image_put(&c, b);
     assert_ptr_equal(last_dropped, &rows[5]);
     image_put(&c, a);
     assert_ptr_equal(image_get(&c, key_of(4)), a);
     image_put(&c, a);
-    image_put(&c, image_add(&c, (struct kv_key){0}, &rows[6], 10)); /* unknown content is never found */
+    image_put(&c,
+              image_add(&c, (struct kv_key){0}, &rows[6], 10)); /* unknown content is never found */
     assert_ptr_equal(last_dropped, &rows[6]);
     image_cache_reset(&c);
 }

@@ -67,7 +67,8 @@ static void published_blocks_are_found_until_their_room_is_needed(void **state)
     assert_int_equal(p.n_free, 4);
     assert_int_equal(kv_share(&p, &a, key, 3), 2); /* nobody held them, they were still there */
     kv_release(&p, &a);
-    assert_int_equal(kv_reserve(&p, &c, 48), 0); /* the end of a prompt is given up before its start */
+    assert_int_equal(kv_reserve(&p, &c, 48),
+                     0); /* the end of a prompt is given up before its start */
     assert_int_equal(kv_shareable(&p, key, 3), 1);
     assert_int_equal(p.n_forgotten, 1);
     kv_release(&p, &c);

@@ -48,7 +48,8 @@ static void exact_loops_stop_in_time(void **state)
     }
     assert_int_equal(feed(stream, repeat(50, 7, 3000), NULL, &keep), 50 + 135);
     assert_int_equal(feed(stream, repeat(50, 200, 3000), NULL, &keep), 50 + 1000);
-    assert_int_equal(feed(stream, repeat(50, 257, 9000), NULL, &keep), 0); /* longer than the longest period */
+    assert_int_equal(feed(stream, repeat(50, 257, 9000), NULL, &keep),
+                     0); /* longer than the longest period */
 }
 
 static void random_text_never_stops(void **state)

@@ -49,7 +49,8 @@ static void make_folder(const char *from, const char *to, ssize_t n)
     unlink(weights_path);
     if (n) {
         assert_int_equal(file_read(&weights, TINY "/model.safetensors", 1 << 24), 0);
-        assert_int_equal(file_write(weights_path, (str){weights.p, n < 0 ? weights.n : (size_t)n}), 0);
+        assert_int_equal(file_write(weights_path, (str){weights.p, n < 0 ? weights.n : (size_t)n}),
+                         0);
     }
     buf_reset(&config);
     buf_reset(&weights);

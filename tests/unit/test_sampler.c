@@ -44,7 +44,8 @@ static void ban_equals_the_naive_one(void **state)
     int n_any = 0;
 
     for (int round = 0; round < 3000; round++) {
-        int len = (int)(next_random() % LEN), n_prompt = len ? (int)(next_random() % (uint32_t)len) / 2 : 0;
+        int len = (int)(next_random() % LEN),
+            n_prompt = len ? (int)(next_random() % (uint32_t)len) / 2 : 0;
         struct guard g = {1 + (int)(next_random() % 6), 1 + (int)(next_random() % 120), {-1, -1}};
         bool want[VOCAB] = {0}, got[VOCAB] = {0}, whole = round % 4 == 0;
         int n;
@@ -55,7 +56,8 @@ static void ban_equals_the_naive_one(void **state)
             g.window = SAMPLER_WHOLE;
         else
             g.exempt[round % 2] = round % VOCAB;
-        naive_bans(whole ? id : id + n_prompt, whole ? len : len - n_prompt, g.n, whole ? LEN : g.window, want);
+        naive_bans(whole ? id : id + n_prompt, whole ? len : len - n_prompt, g.n,
+                   whole ? LEN : g.window, want);
         if (!whole)
             want[round % VOCAB] = false;
         n = sampler_bans(&g, id, len, n_prompt, ban);
@@ -67,7 +69,8 @@ static void ban_equals_the_naive_one(void **state)
     assert_in_range(n_any, 500, 3000); /* the streams do repeat */
 }
 
-static struct pick choose(const struct sampler *s, float *logits, int n, const int32_t *all, int n_all)
+static struct pick choose(const struct sampler *s, float *logits, int n, const int32_t *all,
+                          int n_all)
 {
     struct sampler_scratch w;
     float copy[16];
@@ -158,9 +161,9 @@ static void a_seed_decides(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ban_equals_the_naive_one), cmocka_unit_test(greedy_and_ties),
+        cmocka_unit_test(ban_equals_the_naive_one),       cmocka_unit_test(greedy_and_ties),
         cmocka_unit_test(banned_best_is_an_intervention), cmocka_unit_test(all_banned_falls_back),
-        cmocka_unit_test(temperature_and_top_p), cmocka_unit_test(a_seed_decides),
+        cmocka_unit_test(temperature_and_top_p),          cmocka_unit_test(a_seed_decides),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,15 +25,21 @@ static void close_sched(struct fixture *f)
     kv_pool_reset(&f->pool);
 }
 
-static struct sched_page page_of(enum sched_class cls, uint64_t caller, uint64_t job, int n_prompt, int max_tok)
+static struct sched_page page_of(enum sched_class cls, uint64_t caller, uint64_t job, int n_prompt,
+                                 int max_tok)
 {
-    return (struct sched_page){
-        .cls = cls, .caller = caller, .job = job, .n_prompt = n_prompt, .max_tok = max_tok, .n_encoded = 1};
+    return (struct sched_page){.cls = cls,
+                               .caller = caller,
+                               .job = job,
+                               .n_prompt = n_prompt,
+                               .max_tok = max_tok,
+                               .n_encoded = 1};
 }
 
 static const struct sched_opts small = {.max_running = 4, .chunk_tok = 8, .view_batch = 4};
 
-static void expect_part(const struct sched *s, int i, const struct sched_page *p, int n_tok, bool is_last)
+static void expect_part(const struct sched *s, int i, const struct sched_page *p, int n_tok,
+                        bool is_last)
 {
     assert_ptr_equal(s->step.part[i].page, p);
     assert_int_equal(s->step.part[i].n_tok, n_tok);
@@ -43,7 +49,8 @@ static void expect_part(const struct sched *s, int i, const struct sched_page *p
 static void prompts_share_the_chunk_and_decoding_is_beside_it(void **state)
 {
     struct fixture f;
-    struct sched_page a = page_of(CLASS_NORMAL, 0, 0, 20, 40), b = page_of(CLASS_NORMAL, 0, 0, 6, 40);
+    struct sched_page a = page_of(CLASS_NORMAL, 0, 0, 20, 40),
+                      b = page_of(CLASS_NORMAL, 0, 0, 6, 40);
 
     open_sched(&f, 64, small);
     assert_int_equal(sched_add(&f.s, &a), 0);
@@ -84,7 +91,8 @@ static void views_of_one_size_come_from_many_pages(void **state)
     sched_add(&f.s, &a);
     sched_add(&f.s, &b);
     sched_add(&f.s, &c);
-    assert_true(sched_next(&f.s, 0)); /* four tiles: three of a, one of c; b has only its global view */
+    assert_true(
+        sched_next(&f.s, 0)); /* four tiles: three of a, one of c; b has only its global view */
     assert_int_equal(f.s.step.n_view, 4);
     assert_ptr_equal(f.s.step.view[3].page, &c);
     assert_int_equal(f.s.step.n_part, 0);
@@ -108,7 +116,8 @@ static void views_of_one_size_come_from_many_pages(void **state)
 static void the_youngest_gives_way_and_comes_back(void **state)
 {
     struct fixture f;
-    struct sched_page a = page_of(CLASS_NORMAL, 0, 0, 16, 64), b = page_of(CLASS_NORMAL, 0, 0, 16, 64);
+    struct sched_page a = page_of(CLASS_NORMAL, 0, 0, 16, 64),
+                      b = page_of(CLASS_NORMAL, 0, 0, 16, 64);
 
     open_sched(&f, 4, small); /* four blocks: each page starts with two and may want four */
     sched_add(&f.s, &a);
@@ -162,7 +171,8 @@ static void a_known_prompt_is_taken_over(void **state)
     sched_add(&f.s, &b);
     a.n_known++;
     assert_true(sched_next(&f.s, 0));
-    assert_int_equal(b.n_cached, 32); /* the last block holds the last known id: it is computed again */
+    assert_int_equal(b.n_cached,
+                     32); /* the last block holds the last known id: it is computed again */
     assert_true(b.is_covered);
     assert_int_equal(f.s.step.n_view, 0);
     assert_int_equal(f.pool.block[a.kv.block[0]].n_holder, 2);
@@ -195,7 +205,8 @@ static void shares_and_fairness(void **state)
     assert_int_equal(n[2], 10);
     waiting_reset(&w);
 
-    for (int i = 0; i < N; i++) { /* a large job of one caller, then three pages of another job of the same caller */
+    for (int i = 0; i < N;
+         i++) { /* a large job of one caller, then three pages of another job of the same caller */
         p[i] = (struct sched_page){.cls = CLASS_BATCH, .caller = 1, .job = i < N - 3 ? 1 : 2};
         waiting_add(&w, &p[i], false);
     }
