@@ -19,30 +19,30 @@ extern "C" {
 #define RECTO_VERSION "0.1.0"
 
 /* ---- errors: code, number, printed name, what it means --------------------------------------------------------------- */
-#define RECTO_ERRORS(X)                                                                            \
-    X(EAGAIN, -1, "E_AGAIN", "busy now, try again later")                                          \
-    X(ENOSPC, -2, "E_NO_SPACE", "no room in a pool, try again later")                              \
-    X(EUSAGE, -3, "E_USAGE", "the call or option is wrong")                                        \
-    X(ENOTFOUND, -4, "E_NOT_FOUND", "no such file")                                                \
-    X(EREAD, -5, "E_READ", "cannot read")                                                          \
-    X(EEMPTY, -6, "E_EMPTY", "nothing in it")                                                      \
-    X(EKIND, -7, "E_KIND", "not a kind of file that can be read")                                  \
-    X(EURL, -8, "E_URL", "addresses are not fetched")                                              \
-    X(EPASSWORD, -9, "E_PASSWORD", "needs a password")                                             \
-    X(EDAMAGED, -10, "E_DAMAGED", "damaged")                                                       \
-    X(ETRUNCATED, -11, "E_TRUNCATED", "cut short")                                                 \
-    X(ETOOLARGE, -12, "E_TOO_LARGE", "over a limit")                                               \
-    X(ERENDER, -13, "E_RENDER", "a page could not be drawn")                                       \
-    X(EPAGERANGE, -14, "E_RANGE", "no such page")                                                  \
-    X(EOUTPUT, -15, "E_OUTPUT", "cannot write")                                                    \
-    X(EMODEL, -16, "E_MODEL", "the model's files are wrong")                                       \
-    X(EDEVICE, -17, "E_DEVICE", "the device failed or is missing")                                 \
-    X(EINTERNAL, -18, "E_INTERNAL", "a bug: please report it")                                     \
-    X(ECANCELED, -19, "E_CANCELED", "cancelled")                                                   \
-    X(ENOMEM, -20, "E_NO_MEMORY", "not enough memory")                                             \
-    X(EFORMAT, -21, "E_FORMAT", "not in the expected format")                                      \
-    X(ESHAPE, -22, "E_SHAPE", "sizes do not fit together")                                         \
-    X(EVERIFY, -23, "E_VERIFY", "differs from the reference")                                      \
+#define RECTO_ERRORS(X)                                               \
+    X(EAGAIN, -1, "E_AGAIN", "busy now, try again later")             \
+    X(ENOSPC, -2, "E_NO_SPACE", "no room in a pool, try again later") \
+    X(EUSAGE, -3, "E_USAGE", "the call or option is wrong")           \
+    X(ENOTFOUND, -4, "E_NOT_FOUND", "no such file")                   \
+    X(EREAD, -5, "E_READ", "cannot read")                             \
+    X(EEMPTY, -6, "E_EMPTY", "nothing in it")                         \
+    X(EKIND, -7, "E_KIND", "not a kind of file that can be read")     \
+    X(EURL, -8, "E_URL", "addresses are not fetched")                 \
+    X(EPASSWORD, -9, "E_PASSWORD", "needs a password")                \
+    X(EDAMAGED, -10, "E_DAMAGED", "damaged")                          \
+    X(ETRUNCATED, -11, "E_TRUNCATED", "cut short")                    \
+    X(ETOOLARGE, -12, "E_TOO_LARGE", "over a limit")                  \
+    X(ERENDER, -13, "E_RENDER", "a page could not be drawn")          \
+    X(EPAGERANGE, -14, "E_RANGE", "no such page")                     \
+    X(EOUTPUT, -15, "E_OUTPUT", "cannot write")                       \
+    X(EMODEL, -16, "E_MODEL", "the model's files are wrong")          \
+    X(EDEVICE, -17, "E_DEVICE", "the device failed or is missing")    \
+    X(EINTERNAL, -18, "E_INTERNAL", "a bug: please report it")        \
+    X(ECANCELED, -19, "E_CANCELED", "cancelled")                      \
+    X(ENOMEM, -20, "E_NO_MEMORY", "not enough memory")                \
+    X(EFORMAT, -21, "E_FORMAT", "not in the expected format")         \
+    X(ESHAPE, -22, "E_SHAPE", "sizes do not fit together")            \
+    X(EVERIFY, -23, "E_VERIFY", "differs from the reference")         \
     X(EDEADLINE, -24, "E_DEADLINE", "not done in time")
 
 enum recto_error {
@@ -61,25 +61,29 @@ typedef void recto_log_fn(void *ctx, enum recto_log_level level, const char *lin
 
 struct recto_settings {
     size_t size;
-    const char *model_dir;   /* folder with config.json, *.safetensors, tokenizer.json; NULL: the mini model beside recto */
+    const char *
+        model_dir; /* folder with config.json, *.safetensors, tokenizer.json; NULL: the mini model beside recto */
     const char *device;      /* "cpu" */
     const char *precision;   /* "auto" (bf16 products where the CPU has them), "bf16", "fp32" */
     const char *cpu_kernels; /* "auto", or at most this: "c", "avx2", "avx512", "avx512bf16" */
     const char *router;      /* "fp32" (default) or "bf16", as the published runs had it */
     int threads;             /* 0: as many as the process may use */
     int kv_block_tok;        /* tokens in a KV block: 16, 32 or 64; 0: the backend's choice */
-    int64_t kv_tok;          /* tokens the KV pool holds in all; 0: max_running pages of full length, within memory */
+    int64_t
+        kv_tok; /* tokens the KV pool holds in all; 0: max_running pages of full length, within memory */
     int max_running;         /* pages decoded at once; default 8 */
     int interactive_reserve; /* of max_running, places that only interactive pages may take; default 0 */
     int chunk_tok;           /* prompt tokens per step; default 512 */
-    bool no_reuse;           /* forget images and prompts at once: no image cache, no shared blocks (benchmarks) */
+    bool
+        no_reuse; /* forget images and prompts at once: no image cache, no shared blocks (benchmarks) */
     int64_t image_cache_bytes; /* visual rows kept for images seen before; default 256 MB */
-    int max_waiting;         /* documents accepted but not opened before submit says RECTO_EAGAIN; default 64 */
-    int page_workers;        /* threads that decode and resize pages; 0: 1 or 2 by cores */
-    const char *helper;      /* the program recto-decode; NULL: beside the running program */
-    bool sandbox_strict;     /* refuse to decode without seccomp and Landlock, instead of one warning */
-    int64_t max_pixels;      /* declared pixels of an image; default 1.5 G (over 64 M it is reduced while decoded) */
-    recto_log_fn *log;       /* NULL: silent */
+    int max_waiting; /* documents accepted but not opened before submit says RECTO_EAGAIN; default 64 */
+    int page_workers;    /* threads that decode and resize pages; 0: 1 or 2 by cores */
+    const char *helper;  /* the program recto-decode; NULL: beside the running program */
+    bool sandbox_strict; /* refuse to decode without seccomp and Landlock, instead of one warning */
+    int64_t
+        max_pixels; /* declared pixels of an image; default 1.5 G (over 64 M it is reduced while decoded) */
+    recto_log_fn *log; /* NULL: silent */
     void *log_ctx;
     enum recto_log_level log_least;
 };
@@ -100,16 +104,17 @@ enum recto_class { RECTO_CLASS_INTERACTIVE, RECTO_CLASS_NORMAL, RECTO_CLASS_BATC
 struct recto_options {
     size_t size;
     enum recto_class priority; /* default normal; places are shared 8 : 3 : 1 while all wait */
-    uint64_t caller, job;      /* places are shared fairly over callers, then over a caller's jobs */
-    int deadline_ms;           /* from now; a page not done by then ends with RECTO_EDEADLINE; 0: none */
-    bool no_loop_check;        /* do not stop a page that goes round */
-    bool ignore_eos;           /* go on to max_tokens (benchmarks) */
+    uint64_t caller, job; /* places are shared fairly over callers, then over a caller's jobs */
+    int deadline_ms;      /* from now; a page not done by then ends with RECTO_EDEADLINE; 0: none */
+    bool no_loop_check;   /* do not stop a page that goes round */
+    bool ignore_eos;      /* go on to max_tokens (benchmarks) */
     enum recto_task task;
-    const char *phrase;  /* what to locate; its text is never read as markers */
-    const char *prompt;  /* replaces the task's prompt; markers in it count; without "<image>" one is put in front */
-    int max_tokens;      /* new tokens at most; 0: up to the context limit */
-    int guard_n;         /* n-gram ban: size n; 0: the model's default; -1: off */
-    int guard_w;         /* its window in tokens; -1: the whole sequence, prompt and image ids included (transformers' rule) */
+    const char *phrase; /* what to locate; its text is never read as markers */
+    const char *
+        prompt; /* replaces the task's prompt; markers in it count; without "<image>" one is put in front */
+    int max_tokens; /* new tokens at most; 0: up to the context limit */
+    int guard_n;    /* n-gram ban: size n; 0: the model's default; -1: off */
+    int guard_w; /* its window in tokens; -1: the whole sequence, prompt and image ids included (transformers' rule) */
     double temperature;  /* 0: greedy */
     double top_p;        /* (0, 1]; with temperature > 0 */
     uint64_t seed;       /* with temperature > 0 */
@@ -153,7 +158,8 @@ enum recto_block_kind {
     RECTO_BLOCK_CODE,
     RECTO_BLOCK_OTHER,
 };
-const char *recto_block_kind_name(enum recto_block_kind k); /* "text", "title", ..., "page_number", ... */
+const char *
+recto_block_kind_name(enum recto_block_kind k); /* "text", "title", ..., "page_number", ... */
 
 enum recto_block_flag {
     RECTO_BLOCK_IMPLICIT = 1 << 0,   /* text without a marker before it */
@@ -164,8 +170,15 @@ enum recto_block_flag {
     RECTO_BLOCK_INCOMPLETE = 1 << 5, /* the token limit cut it */
 };
 
-enum recto_box_error { RECTO_BOX_OK, RECTO_BOX_SYNTAX, RECTO_BOX_ARITY, RECTO_BOX_NUMBER, RECTO_BOX_RANGE };
-const char *recto_box_error_name(enum recto_box_error e); /* NULL for RECTO_BOX_OK, else "syntax", ... */
+enum recto_box_error {
+    RECTO_BOX_OK,
+    RECTO_BOX_SYNTAX,
+    RECTO_BOX_ARITY,
+    RECTO_BOX_NUMBER,
+    RECTO_BOX_RANGE
+};
+const char *
+recto_box_error_name(enum recto_box_error e); /* NULL for RECTO_BOX_OK, else "syntax", ... */
 
 struct recto_box {
     int x1, y1, x2, y2; /* 0..999 over the page as displayed: left, top, right, bottom */
@@ -179,9 +192,11 @@ struct recto_block {
     int n_box;
     struct recto_box *box;
     char *det; /* the boxes as the model wrote them, between the det markers; NULL: it wrote none */
-    enum recto_box_error box_error; /* syntax if the list breaks off, else the first fault of a box in it */
-    char *text; /* trimmed body, without the # marks of a title or heading; control characters are U+FFFD */
-    char *raw;  /* body byte for byte; bytes that are not UTF-8 are U+FFFD */
+    enum recto_box_error
+        box_error; /* syntax if the list breaks off, else the first fault of a box in it */
+    char *
+        text; /* trimmed body, without the # marks of a title or heading; control characters are U+FFFD */
+    char *raw; /* body byte for byte; bytes that are not UTF-8 are U+FFFD */
     size_t n_det, n_text, n_raw;
     unsigned flags; /* enum recto_block_flag */
 };
@@ -194,27 +209,27 @@ struct recto_page {
     int number; /* 1-based, in the document; 0: the document could not be opened */
     enum recto_status status;
     enum recto_finish finish;
-    int width, height;   /* pixels, as displayed */
-    int tiles_w, tiles_h; /* grid of tiles; 1 x 1: global view only */
-    int n_visual;        /* visual rows incl. separator */
+    int width, height;     /* pixels, as displayed */
+    int tiles_w, tiles_h;  /* grid of tiles; 1 x 1: global view only */
+    int n_visual;          /* visual rows incl. separator */
     int n_prompt, n_token; /* prompt ids incl. visual rows; new ids without EOS */
-    int n_intervention;  /* steps at which the guard forbade the best id */
-    double conf;         /* exp(mean log-probability of the new ids); 0 when there is none */
-    char *raw;           /* the model's text, markers kept, EOS not */
+    int n_intervention;    /* steps at which the guard forbade the best id */
+    double conf;           /* exp(mean log-probability of the new ids); 0 when there is none */
+    char *raw;             /* the model's text, markers kept, EOS not */
     size_t n_raw;
-    int32_t *id;         /* the n_token new ids */
-    float *logp;         /* log-probability of each, before the guard */
+    int32_t *id; /* the n_token new ids */
+    float *logp; /* log-probability of each, before the guard */
     int n_block;
     struct recto_block *block;
-    int n_stray;         /* markers that belonged to nothing */
+    int n_stray; /* markers that belonged to nothing */
     int n_warning;
     char **warning;
-    int error;           /* code when status is error, with its sentence */
+    int error; /* code when status is error, with its sentence */
     char *error_text;
     struct recto_timing timing;
     double dpi;                 /* that a page of a PDF was drawn at; 0: an image */
     double width_pt, height_pt; /* size of a page of a PDF in points, as displayed */
-    int index, n_index;         /* which of the request's pages this is, from 0, and how many those are */
+    int index, n_index; /* which of the request's pages this is, from 0, and how many those are */
 };
 void recto_page_reset(struct recto_page *p); /* free what it owns */
 
@@ -228,8 +243,9 @@ struct recto_input {
     const char *path; /* a file, or NULL: the bytes at data, which are copied */
     const void *data;
     size_t len;
-    const char *pages;    /* "1-3,7", "-2", "5-", "odd", "even", "last", "r2" (from the end); NULL: all */
-    int dpi;              /* of the pages of a PDF: 36..600, or 0: so that they fill the model's view */
+    const char
+        *pages; /* "1-3,7", "-2", "5-", "odd", "even", "last", "r2" (from the end); NULL: all */
+    int dpi;    /* of the pages of a PDF: 36..600, or 0: so that they fill the model's view */
     const char *password; /* of a PDF, when the empty one does not open it */
     bool no_annots;       /* leave out a PDF's notes and form fields */
     bool strict;          /* refuse a document that could only be read after a repair */
@@ -242,7 +258,8 @@ int recto_range_check(const char *pages);
 /* Queue a document (an image is a document of one page). *request names it in events; its pages come one by one, in any
  * order, and are drawn only shortly before they can be read. RECTO_EAGAIN when max_waiting documents wait: poll, then try
  * again. Input faults come as RECTO_EVENT_PAGE with status error, not here; those of a whole document as page 0. */
-int recto_submit(struct recto *r, const struct recto_input *in, const struct recto_options *o, uint64_t *request);
+int recto_submit(struct recto *r, const struct recto_input *in, const struct recto_options *o,
+                 uint64_t *request);
 /* Stop a request soon; its pages end as cancelled. Unknown or finished: no effect. */
 void recto_cancel(struct recto *r, uint64_t request);
 
@@ -252,9 +269,9 @@ void recto_hold(struct recto *r, bool held);
 
 enum recto_event_kind {
     RECTO_EVENT_STARTED, /* the page was decoded and waits for the model; page->width, height, tiles are set */
-    RECTO_EVENT_TEXT,    /* more text of a page (only with options.stream): whole UTF-8 characters, markers included */
-    RECTO_EVENT_PAGE,    /* the page is done: page has everything */
-    RECTO_EVENT_DONE,    /* no more events of this request */
+    RECTO_EVENT_TEXT, /* more text of a page (only with options.stream): whole UTF-8 characters, markers included */
+    RECTO_EVENT_PAGE, /* the page is done: page has everything */
+    RECTO_EVENT_DONE, /* no more events of this request */
 };
 
 struct recto_event {
@@ -286,12 +303,14 @@ void recto_get_info(const struct recto *r, struct recto_info *info);
 
 /* Counters since the engine was opened, and what is inside now. */
 struct recto_stats {
-    size_t size; /* set by the caller to sizeof(struct recto_stats) */
-    int64_t n_step, n_row, n_out, n_view;             /* steps; rows and new ids in them; views encoded */
-    int64_t n_done, n_failed, n_cancelled, n_late;    /* pages */
-    int64_t n_loop, n_intervention;                   /* pages stopped as loops; steps in which the guard forbade the best id */
-    int64_t n_preempted, n_image_hit, n_image_miss, n_shared_tok; /* cache: pages sent back, images found, tokens shared */
-    int64_t busy_ns, sched_ns;                        /* device time of steps; host time around them */
+    size_t size;                          /* set by the caller to sizeof(struct recto_stats) */
+    int64_t n_step, n_row, n_out, n_view; /* steps; rows and new ids in them; views encoded */
+    int64_t n_done, n_failed, n_cancelled, n_late; /* pages */
+    int64_t n_loop,
+        n_intervention; /* pages stopped as loops; steps in which the guard forbade the best id */
+    int64_t n_preempted, n_image_hit, n_image_miss,
+        n_shared_tok;          /* cache: pages sent back, images found, tokens shared */
+    int64_t busy_ns, sched_ns; /* device time of steps; host time around them */
     int n_running, n_waiting, n_block_free, n_block;
 };
 void recto_get_stats(struct recto *r, struct recto_stats *s);
@@ -302,8 +321,10 @@ struct recto_image {
     int width, height;
     unsigned char *rgb; /* row-major, 3 bytes a pixel; owned by the holder of the struct */
 };
-int recto_document_open(struct recto_document **out, const struct recto_input *in, const struct recto_settings *s);
-int recto_document_pages(const struct recto_document *d); /* all of them; in->pages does not matter here */
+int recto_document_open(struct recto_document **out, const struct recto_input *in,
+                        const struct recto_settings *s);
+int recto_document_pages(
+    const struct recto_document *d); /* all of them; in->pages does not matter here */
 /* Decode page (1-based), orientation applied. recto_image_reset frees it. */
 int recto_document_render(struct recto_document *d, int page, struct recto_image *image);
 /* The pages that a list (recto_input.pages) selects, in its order; *page: recto_free. RECTO_EPAGERANGE. */
@@ -316,7 +337,8 @@ void recto_image_reset(struct recto_image *image);
 /* ---- writers --------------------------------------------------------------------------------------------------------- */
 /* Pages, in order, as "md", "txt", "json" or "raw"; a new NUL-terminated string in *out (recto_free). RECTO_EUSAGE: no
  * such format. */
-int recto_write(const char *format, const struct recto_page *const *page, int n_page, char **out, size_t *n_out);
+int recto_write(const char *format, const struct recto_page *const *page, int n_page, char **out,
+                size_t *n_out);
 /* One page object of "json", on one line; and its inverse. RECTO_EFORMAT. */
 int recto_page_to_json(const struct recto_page *page, char **out, size_t *n_out);
 int recto_page_from_json(const char *json, size_t n, struct recto_page *page);
@@ -325,14 +347,16 @@ void recto_free(void *p);
 /* ---- inspect and verify: tables, line by line ------------------------------------------------------------------------ */
 typedef void recto_line_fn(void *ctx, const char *line);
 int recto_inspect_model(const struct recto_settings *s, recto_line_fn *print, void *ctx);
-int recto_inspect_image(const struct recto_settings *s, const char *path, recto_line_fn *print, void *ctx);
+int recto_inspect_image(const struct recto_settings *s, const char *path, recto_line_fn *print,
+                        void *ctx);
 /* Cases NAME.png + NAME.safetensors in dir; one case, or all when name is NULL. Every tap within 1e-5 relative L2, logits
  * within 1e-4, all ids equal: 0, else RECTO_EVERIFY. guard_n, guard_w as in recto_options (0: the plain greedy ids and the
  * whole-sequence n = 3 ids both). */
-int recto_verify_golden(const struct recto_settings *s, const char *dir, const char *name, int guard_n, int guard_w,
-                        recto_line_fn *print, void *ctx);
+int recto_verify_golden(const struct recto_settings *s, const char *dir, const char *name,
+                        int guard_n, int guard_w, recto_line_fn *print, void *ctx);
 int recto_verify_preprocess(const char *cases_json, recto_line_fn *print, void *ctx);
-int recto_verify_tokenizer(const char *tokenizer_json, const char *cases_json, recto_line_fn *print, void *ctx);
+int recto_verify_tokenizer(const char *tokenizer_json, const char *cases_json, recto_line_fn *print,
+                           void *ctx);
 
 /* What this build and this CPU can do, one line: "cpu: c avx2 avx512 avx512bf16; cuda: no; helper: jpeg png" */
 const char *recto_features(void);

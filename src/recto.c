@@ -123,10 +123,11 @@ int recto_open(struct recto **out, const struct recto_settings *s)
     TRY_OUT(open_tokenizer(r));
     TRY_OUT(engine_start(&r->engine));
     TRY_OUT(start_workers(r));
-    log_info("model=%s parameters=%lld weight_bytes=%lld load_ms=%.0f device=%s kernels=%s precision=%s threads=%d",
-             r->model_dir, (long long)r->engine.model.weights.n_param, (long long)r->engine.model.weights.bytes,
-             r->engine.model.load_ms, r->set.device, r->engine.model.info.kernels, r->engine.model.info.precision,
-             r->engine.model.info.threads);
+    log_info(
+        "model=%s parameters=%lld weight_bytes=%lld load_ms=%.0f device=%s kernels=%s precision=%s threads=%d",
+        r->model_dir, (long long)r->engine.model.weights.n_param,
+        (long long)r->engine.model.weights.bytes, r->engine.model.load_ms, r->set.device,
+        r->engine.model.info.kernels, r->engine.model.info.precision, r->engine.model.info.threads);
     *out = r;
     return 0;
 out:

@@ -226,7 +226,8 @@ static json_t *page_json(const struct recto_page *p)
     set(obj, "size_px", pair(p->width, p->height));
     if (p->dpi > 0) {
         set(obj, "dpi", rounded(p->dpi, 1e2));
-        set(obj, "size_pt", json_pack("[oo]", rounded(p->width_pt, 1e2), rounded(p->height_pt, 1e2)));
+        set(obj, "size_pt",
+            json_pack("[oo]", rounded(p->width_pt, 1e2), rounded(p->height_pt, 1e2)));
     }
     set(obj, "rotate", json_integer(0));
     set(obj, "grid", pair(p->tiles_w, p->tiles_h));
