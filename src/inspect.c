@@ -209,7 +209,8 @@ const char *recto_features(void)
         backend_cpu.info(d, &info);
         backend_cpu.close(d);
     }
-    snprintf(text, sizeof text, "cpu: %s kernels in use, %d cores usable; cuda: %s", info.kernels,
-             pool_usable_cores(), has_cuda);
+    snprintf(text, sizeof text,
+             "cpu: %s kernels in use, %d cores usable; cuda: %s; for tests: sim, script",
+             info.kernels, pool_usable_cores(), has_cuda);
     return text;
 }

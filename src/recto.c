@@ -49,6 +49,19 @@ static int open_tokenizer(struct recto *r)
     return 0;
 }
 
+/* A scripted device is a test instrument, and says so. */
+static int open_script(struct recto *r)
+{
+    const char *file;
+
+    if (!script_is_named(r->set.device, &file))
+        return 0;
+    r->is_default_model = false; /* its limits do not matter here */
+    log_warn("device=script file=%s: a test instrument, no page is read; text comes from the file",
+             file);
+    return script_open(&r->script, file, &r->tokenizer, r->engine.model.cfg.decoder.context);
+}
+
 static void open_book(struct recto *r, struct book *b, struct page_source *source)
 {
     int rc = book_open(b, source);
@@ -121,6 +134,7 @@ int recto_open(struct recto **out, const struct recto_settings *s)
     };
     TRY_OUT(engine_open(&r->engine, r->model_dir, r->set.device, &dev, &eng));
     TRY_OUT(open_tokenizer(r));
+    TRY_OUT(open_script(r));
     TRY_OUT(engine_start(&r->engine));
     TRY_OUT(start_workers(r));
     log_info(
@@ -155,6 +169,7 @@ void recto_close(struct recto *r)
     }
     engine_close(&r->engine);
     book_list_reset(&r->books);
+    script_close(&r->script);
     tokenizer_close(&r->tokenizer);
     event_list_reset(&r->events);
     pthread_mutex_destroy(&r->lock);

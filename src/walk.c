@@ -237,6 +237,24 @@ static void on_done(struct request *q)
 
 /* ---- 4 engine -------------------------------------------------------------------------------------------------------- */
 
+/* On a scripted device: what this reading will say. */
+static int find_script(struct job *j)
+{
+    const char *slash = strrchr(j->book->in.name, '/');
+    struct script_ask ask = {
+        .document = slash ? slash + 1 : j->book->in.name,
+        .page = j->number,
+        .attempt = 1,
+        .rung = "first",
+    };
+
+    if (!j->recto->script.root)
+        return 0;
+    TRY(script_find(&j->recto->script, &ask, &j->script));
+    j->req.script = &j->script;
+    return 0;
+}
+
 static void fill_request(struct job *j)
 {
     const struct recto *r = j->recto;
@@ -302,8 +320,10 @@ static int prepare(struct job *j, struct page_source *source)
     TRY_OUT(decode(j, source, &im));
     TRY_OUT(look_at_ink(j, &im));
     TRY_OUT(cut_views(j, &im));
-    if (!j->is_blank)
+    if (!j->is_blank) {
         TRY_OUT(build_prompt(j));
+        TRY_OUT(find_script(j));
+    }
 out:
     recto_image_reset(&im);
     return rc;
@@ -393,6 +413,7 @@ void job_free(struct job *j)
     views_reset(&j->views);
     prompt_reset(&j->prompt);
     buf_reset(&j->text);
+    script_stream_reset(&j->script);
     free(j->logp);
     if (j->page)
         recto_page_reset(j->page);

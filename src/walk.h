@@ -14,6 +14,7 @@
 #include "prompt/template.h"
 #include "result/detok.h"
 #include "result/parse.h"
+#include "script.h"
 
 #define PAGE_WORKERS_MAX 16
 
@@ -31,6 +32,7 @@ struct job {
     float *logp;
     struct kv_key image;
     struct request req;
+    struct script_stream script;
     int64_t start_ns;
     struct job *prev, *next; /* list of live jobs, recto.lock */
     struct job *next_held;
@@ -42,6 +44,7 @@ struct recto {
     bool is_default_model;
     struct engine engine;
     struct tokenizer tokenizer;
+    struct script script; /* of device "script:FILE" */
     struct parse_markers marker;
     int32_t exempt[2]; /* <td>, </td> */
     int32_t image_id;

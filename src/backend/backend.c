@@ -8,6 +8,7 @@
 static const struct backend *const backends[] = {
     &backend_cpu,
     &backend_sim,
+    &backend_script,
 #ifdef RECTO_HAVE_CUDA
     &backend_cuda,
 #endif

@@ -80,6 +80,7 @@ enum linear_mode {
 struct backend {
     const char *name;
     bool is_simulated; /* computes nothing: weights are not read */
+    bool is_scripted;  /* and ids come from the request (decoder/script.h) */
 
     /* ---- device ---- */
     int (*open)(struct device **out, const struct device_opts *opts);
@@ -164,7 +165,7 @@ struct backend {
                   const struct batch *b);
 };
 
-extern const struct backend backend_cpu, backend_sim,
+extern const struct backend backend_cpu, backend_sim, backend_script,
     backend_cuda; /* backend_cuda: with RECTO_HAVE_CUDA */
 
 /* The record of a name ("cpu", "sim:h200": what stands before a colon counts); NULL with a sentence when this build has no

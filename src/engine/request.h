@@ -13,6 +13,8 @@
 
 #include <stdatomic.h>
 
+struct script_stream;
+
 struct request {
     struct sched_page
         s; /* first: the scheduler's pages are requests. cls, caller, job are the owner's to fill */
@@ -28,7 +30,8 @@ struct request {
     int n_tile;
     struct kv_key image; /* of the content and of how it was cut; zero: not cached, not shared */
     struct sampler sampler;
-    int32_t cell_end; /* id of </td> for the loop detector; -1: none */
+    const struct script_stream *script; /* on a scripted device: what the page says; else NULL */
+    int32_t cell_end;                   /* id of </td> for the loop detector; -1: none */
     bool watches_loops;
     bool keeps_going;    /* do not stop at EOS (golden runs, benchmarks) */
     int64_t deadline_ns; /* of the device's clock; 0: none */

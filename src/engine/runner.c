@@ -1,8 +1,10 @@
 #include "engine/runner.h"
 
 #include "base/clock.h"
+#include "decoder/script.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 /* ---- open: measure, then allocate ------------------------------------------------------------------------------------ */
 
@@ -227,6 +229,26 @@ static bool chooses_on_device(const struct runner *rn, int n)
     return true;
 }
 
+/* A scripted device: the rows run for their bookkeeping, the ids stand in the requests. */
+static int step_by_script(struct runner *rn, const struct batch_builder *bb, struct pick *next)
+{
+    int token_us = 0;
+
+    forward(rn, bb);
+    scratch_reset(&rn->run, 0);
+    for (int i = 0; i < bb->b.n_out; i++) {
+        const struct script_stream *s = bb->out[i]->script;
+
+        if (!s)
+            return err(RECTO_EDEVICE, "device: nothing is scripted for this page");
+        TRY(script_next(s, &rn->ask[i], &rn->sampling, &next[i]));
+        token_us = MAX(token_us, s->token_us);
+    }
+    if (token_us)
+        usleep((useconds_t)token_us);
+    return run_finish(&rn->run);
+}
+
 int runner_step(struct runner *rn, const struct batch_builder *bb, struct pick *next)
 {
     struct run *r = &rn->run;
@@ -238,6 +260,8 @@ int runner_step(struct runner *rn, const struct batch_builder *bb, struct pick *
         rn->ask[i] = (struct sample_ask){&q->sampler, q->id,      q->s.n_known,
                                          q->n_prompt, q->image.a, rn->model->cfg.decoder.eos};
     }
+    if (r->be->is_scripted)
+        return step_by_script(rn, bb, next);
     if (!chooses_on_device(rn, n)) {
         TRY(runner_forward(rn, bb));
         for (int i = 0; i < n; i++)

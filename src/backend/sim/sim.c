@@ -334,38 +334,51 @@ int32_t sim_page_id(uint64_t image, int i, int vocab)
            (int32_t)(mix(image + 0x9E3779B97F4A7C15u * (uint64_t)(i + 1)) % (uint64_t)(vocab - 2));
 }
 
+/* ---- devices --------------------------------------------------------------------------------------------------------- */
+
+/* "script:FILE": as a simulated machine, but on the machine's own clock; ids come from FILE (decoder/script.h). */
+static int scripted_open(struct device **out, const struct device_opts *o)
+{
+    *out = NULL;
+    if (!o->name || strncmp(o->name, "script:", 7) != 0 || !o->name[7])
+        return err(RECTO_EUSAGE, "device: expected script:FILE, not '%s'", o->name ? o->name : "");
+    *out = mem_zero(1, sizeof **out);
+    (*out)->machine = &machines[0];
+    return 0;
+}
+
+static void scripted_info(const struct device *d, struct device_info *info)
+{
+    sim_info(d, info);
+    snprintf(info->kernels, sizeof info->kernels, "none: text is scripted");
+    snprintf(info->precision, sizeof info->precision, "none");
+}
+
+#define OPS                                                                               \
+    .close = sim_close, .alloc = sim_alloc, .free = sim_free, .upload = sim_move,         \
+    .download = sim_move, .finish = sim_finish, .pack = sim_pack, .rmsnorm = sim_rmsnorm, \
+    .layernorm = sim_layernorm, .swiglu = sim_swiglu, .add_cyclic = sim_add_cyclic,       \
+    .rope = sim_rope, .gather_rows = sim_gather, .copy = sim_copy, .embed = sim_embed,    \
+    .linear = sim_linear, .linear_swiglu = sim_linear_swiglu, .moe_add = sim_moe,         \
+    .patches = sim_patches, .im2col = sim_im2col, .attend_relpos = sim_attend_relpos,     \
+    .attend_prefix = sim_attend_prefix, .kv_open = sim_kv_open, .kv_close = sim_kv_close, \
+    .kv_bytes = sim_kv_bytes, .kv_store = sim_kv_store, .attend = sim_attend
+
 const struct backend backend_sim = {
     .name = "sim",
     .is_simulated = true,
     .open = sim_open,
-    .close = sim_close,
     .info = sim_info,
-    .alloc = sim_alloc,
-    .free = sim_free,
-    .upload = sim_move,
-    .download = sim_move,
-    .finish = sim_finish,
-    .pack = sim_pack,
-    .rmsnorm = sim_rmsnorm,
-    .layernorm = sim_layernorm,
-    .swiglu = sim_swiglu,
-    .add_cyclic = sim_add_cyclic,
-    .rope = sim_rope,
-    .gather_rows = sim_gather,
-    .copy = sim_copy,
-    .embed = sim_embed,
-    .linear = sim_linear,
-    .linear_swiglu = sim_linear_swiglu,
-    .moe_add = sim_moe,
-    .patches = sim_patches,
-    .im2col = sim_im2col,
     .sample = sim_sample,
     .now_ns = sim_now_ns,
-    .attend_relpos = sim_attend_relpos,
-    .attend_prefix = sim_attend_prefix,
-    .kv_open = sim_kv_open,
-    .kv_close = sim_kv_close,
-    .kv_bytes = sim_kv_bytes,
-    .kv_store = sim_kv_store,
-    .attend = sim_attend,
+    OPS,
+};
+
+const struct backend backend_script = {
+    .name = "script",
+    .is_simulated = true,
+    .is_scripted = true,
+    .open = scripted_open,
+    .info = scripted_info,
+    OPS,
 };

@@ -5,7 +5,9 @@
  * It runs the real engine over any configuration (config.json; no weights are read) millions of steps a minute, to compare
  * policies and to plan for many devices.  An op takes max(operations / rate, bytes / bandwidth) + a launch; rate and bandwidth
  * are the shares of the machine's measured peaks that tuned kernels are expected to reach.  Text is scripted: a page's length
- * and ids follow from its image's key, so a page reads the same wherever and whenever it runs. */
+ * and ids follow from its image's key, so a page reads the same wherever and whenever it runs.
+ *
+ *   "script:FILE"     the same ops on the machine's own clock, with every request's ids from FILE (src/script.h) */
 #ifndef RECTO_BACKEND_SIM_H
 #define RECTO_BACKEND_SIM_H
 
