@@ -249,6 +249,10 @@ struct recto_input {
     const char *password; /* of a PDF, when the empty one does not open it */
     bool no_annots;       /* leave out a PDF's notes and form fields */
     bool strict;          /* refuse a document that could only be read after a repair */
+    /* [n_skip], copied, for going on with a document: page i of those that `pages` selects is not read and has no event
+     * when skip[i]; the others keep number, index and n_index. */
+    const bool *skip;
+    int n_skip;
 };
 /* Can a file that starts with these bytes (1024 suffice) be read? NULL: its kind is none of ours; else "PDF", "PNG"... */
 const char *recto_kind(const void *head, size_t n);
@@ -300,6 +304,11 @@ struct recto_info {
     int context;          /* positions */
 };
 void recto_get_info(const struct recto *r, struct recto_info *info);
+
+/* Which model this is, as 64 hex digits: SHA-256 over the names and sizes of the folder's *.json and *.safetensors files and
+ * over what is in them, of large ones a sample (its first megabyte and 64 KB at 64 places, evenly), so that it takes
+ * milliseconds. RECTO_EREAD. */
+int recto_model_hash(const struct recto *r, char hex[65]);
 
 /* Counters since the engine was opened, and what is inside now. */
 struct recto_stats {

@@ -40,6 +40,13 @@ static struct book *book_new(const struct recto_input *in, const struct recto_op
     b->in.pages = dup_or_null(in->pages);
     b->in.password = dup_or_null(in->password);
     b->in.data = NULL;
+    b->in.skip = NULL;
+    if (in->n_skip > 0) {
+        bool *copy = mem_alloc((size_t)in->n_skip);
+
+        memcpy(copy, in->skip, (size_t)in->n_skip);
+        b->in.skip = copy;
+    }
     if (!in->path) {
         void *copy = mem_alloc(in->len);
 
@@ -70,10 +77,23 @@ static void destroy(struct book *b)
     free((char *)b->in.name);
     free((char *)b->in.path);
     free((char *)b->in.pages);
+    free((bool *)b->in.skip);
     free((char *)b->opt.phrase);
     free((char *)b->opt.prompt);
     free(b->page);
     free(b);
+}
+
+static bool is_skipped(const struct book *b, int index)
+{
+    return index < b->in.n_skip && b->in.skip[index];
+}
+
+/* On to the next page that is to be read. */
+static void pass_skipped(struct book *b)
+{
+    while (b->n_given < b->n_page && is_skipped(b, b->n_given))
+        b->n_given++;
 }
 
 int book_open(struct book *b, struct page_source *s)
@@ -88,6 +108,9 @@ int book_open(struct book *b, struct page_source *s)
     if (rc < 0)
         return err_prefix(rc, "%s", b->in.name);
     b->is_past = is_past;
+    for (int i = 0; i < b->n_page; i++)
+        b->n_ended += is_skipped(b, i);
+    pass_skipped(b);
     return 0;
 }
 
@@ -184,6 +207,7 @@ struct book *book_take(struct book_list *l, int *index)
         l->n_new--;
     } else {
         *index = b->n_given++;
+        pass_skipped(b);
         if (b->n_given == b->n_page)
             unlist(l, b);
     }
@@ -194,7 +218,7 @@ struct book *book_take(struct book_list *l, int *index)
 void book_opened(struct book_list *l, struct book *b, int rc)
 {
     pthread_mutex_lock(&l->lock);
-    if (rc < 0)
+    if (rc < 0 || b->n_given == b->n_page)
         unlist(l, b);
     b->state = BOOK_OPEN;
     pthread_cond_broadcast(&l->has_page);

@@ -6,6 +6,7 @@
 #include "base/kind.h"
 #include "base/log.h"
 #include "base/pool.h"
+#include "fingerprint.h"
 #include "page/dpi.h"
 #include "page/range.h"
 #include "settings.h"
@@ -65,10 +66,13 @@ static int open_script(struct recto *r)
 static void open_book(struct recto *r, struct book *b, struct page_source *source)
 {
     int rc = book_open(b, source);
+    bool is_done = rc == 0 && b->n_given == b->n_page; /* now: later it may be freed */
 
     book_opened(&r->books, b, rc);
     if (rc < 0)
         book_fail(r, b, rc);
+    else if (is_done)
+        book_end(r, b);
 }
 
 /* Without a decoder every document fails, with the reason; the next one tries again. */
@@ -284,6 +288,11 @@ void recto_get_info(const struct recto *r, struct recto_info *info)
     snprintf(info->backend, sizeof info->backend, "%s", e->model.be->name);
     snprintf(info->precision, sizeof info->precision, "%s", e->model.info.precision);
     snprintf(info->kernels, sizeof info->kernels, "%s", e->model.info.kernels);
+}
+
+int recto_model_hash(const struct recto *r, char hex[65])
+{
+    return fingerprint_of_model(r->model_dir, hex);
 }
 
 void recto_get_stats(struct recto *r, struct recto_stats *out)

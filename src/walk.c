@@ -23,7 +23,7 @@ static void push(struct job *j, enum recto_event_kind kind, struct recto_page *p
                    .kind = kind, .request = j->book->id, .number = j->number, .page = page});
 }
 
-static void end_book(struct recto *r, struct book *b)
+void book_end(struct recto *r, struct book *b)
 {
     event_push(&r->events, (struct recto_event){.kind = RECTO_EVENT_DONE, .request = b->id});
     book_free(&r->books, b);
@@ -40,7 +40,7 @@ static void job_end(struct job *j)
     j->page = NULL;
     job_free(j);
     if (book_page_ended(&r->books, b))
-        end_book(r, b);
+        book_end(r, b);
 }
 
 static void set_error(struct recto_page *p, int code, const char *text)
@@ -65,7 +65,7 @@ void book_fail(struct recto *r, struct book *b, int code)
     set_error(p, code, code == RECTO_ECANCELED ? "cancelled" : err_text());
     event_push(&r->events,
                (struct recto_event){.kind = RECTO_EVENT_PAGE, .request = b->id, .page = p});
-    end_book(r, b);
+    book_end(r, b);
 }
 
 /* ---- 1 page: file -> pixels -> views --------------------------------------------------------------------------------- */

@@ -62,6 +62,8 @@ struct recto {
 struct job *job_new(struct recto *r, struct book *b, int index);
 void job_run(struct job *j, struct page_source *source);
 /* The document could not be opened: it ends with one page, number 0, that says why. */
+/* Nothing more comes of a document: tell so, free it. */
+void book_end(struct recto *r, struct book *b);
 void book_fail(struct recto *r, struct book *b, int code);
 /* Hand a prepared page to the engine, or end it. */
 void job_send(struct job *j);

@@ -41,7 +41,7 @@ struct seen {
     int number[MAX_PAGE], status[MAX_PAGE]; /* by index */
 };
 
-static uint64_t submit(const char *path, const char *pages)
+static uint64_t submit_input(const struct recto_input *in)
 {
     struct recto_options o;
     uint64_t request;
@@ -50,9 +50,13 @@ static uint64_t submit(const char *path, const char *pages)
         skip();
     recto_options_init(&o);
     o.max_tokens = 2;
-    assert_int_equal(
-        recto_submit(engine, &(struct recto_input){.path = path, .pages = pages}, &o, &request), 0);
+    assert_int_equal(recto_submit(engine, in, &o, &request), 0);
     return request;
+}
+
+static uint64_t submit(const char *path, const char *pages)
+{
+    return submit_input(&(struct recto_input){.path = path, .pages = pages});
 }
 
 /* Poll until `request` is done; nothing of it may come after that. */
@@ -107,6 +111,27 @@ static void ranges(void **state)
     collect(submit(CARDINAL, "9-"), &s, false);
     assert_int_equal(s.n_page, 1);
     assert_int_equal(s.status[0], RECTO_PAGE_ERROR);
+}
+
+/* Pages that are known from before are not read; the others keep their places. */
+static void skipped_pages(void **state)
+{
+    static const bool skip[] = {true, false, true}, all[] = {true, true, true, true, true};
+    struct recto_input in = {.path = CARDINAL, .pages = "4-1", .skip = skip, .n_skip = 3};
+    struct seen s;
+
+    collect(submit_input(&in), &s, false);
+    assert_int_equal(s.n_page, 2);
+    assert_int_equal(s.number[1], 3);
+    assert_int_equal(s.number[3], 1);
+    in.skip = all;
+    in.n_skip = 5; /* more than there are */
+    collect(submit_input(&in), &s, false);
+    assert_int_equal(s.n_started + s.n_page, 0);
+    in.n_skip = 3; /* the last one alone */
+    collect(submit_input(&in), &s, false);
+    assert_int_equal(s.n_page, 1);
+    assert_int_equal(s.number[3], 1);
 }
 
 static void cancel_stops_the_rest(void **state)
@@ -169,9 +194,13 @@ static void closing_in_the_middle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pages_come_once),       cmocka_unit_test(ranges),
-        cmocka_unit_test(cancel_stops_the_rest), cmocka_unit_test(documents_that_cannot_be_opened),
-        cmocka_unit_test(wrong_calls),           cmocka_unit_test(closing_in_the_middle),
+        cmocka_unit_test(pages_come_once),
+        cmocka_unit_test(ranges),
+        cmocka_unit_test(skipped_pages),
+        cmocka_unit_test(cancel_stops_the_rest),
+        cmocka_unit_test(documents_that_cannot_be_opened),
+        cmocka_unit_test(wrong_calls),
+        cmocka_unit_test(closing_in_the_middle),
     };
 
     return cmocka_run_group_tests(tests, open_engine, close_engine);
