@@ -204,6 +204,7 @@ static int open_bench(struct bench *b, const int *c, int n)
         return EXIT_USAGE;
     b->page.guard_n = -1;
     b->page.no_loop_check = true;
+    b->page.retries = b->page.rotate = 0; /* one reading a page */
     if (opt_given(b->o, OPT_FIXED_OUTPUT)) {
         b->page.max_tokens = (int)opt_int(b->o, OPT_FIXED_OUTPUT, 0);
         b->page.ignore_eos = true;

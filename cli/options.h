@@ -37,6 +37,8 @@ enum option {
     OPT_FROM,
     OPT_FROM0,
     OPT_NO_BLANK_CHECK,
+    OPT_RETRIES,
+    OPT_ROTATE,
     OPT_JSON_LINES,
     OPT_ORDER,
     OPT_DRY_RUN,

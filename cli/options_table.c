@@ -1,5 +1,7 @@
 #include "options.h"
 
+#include "recto.h"
+
 #define ENGINE (FOR_READ | FOR_INSPECT | FOR_VERIFY | FOR_BENCH)
 
 const struct option_def option_table[N_OPT] = {
@@ -45,6 +47,10 @@ const struct option_def option_table[N_OPT] = {
     [OPT_FROM0] = {"from0", 0, TYPE_TEXT, FOR_READ, "LIST", 0, 0, "the same, parted by NUL bytes"},
     [OPT_NO_BLANK_CHECK] = {"no-blank-check", 0, TYPE_FLAG, FOR_READ, NULL, 0, 0,
                             "read pages on which no ink is seen, too"},
+    [OPT_RETRIES] = {"retries", 0, TYPE_INT, FOR_READ, "N", 0, RECTO_RETRIES_MAX,
+                     "read a page that failed again in up to N other ways (3; with --stream 0)"},
+    [OPT_ROTATE] = {"rotate", 0, TYPE_CHOICE, FOR_READ, "auto|off|90|180|270", 0, 0,
+                    "turn pages clockwise before reading; auto finds out (auto)"},
     [OPT_JSON_LINES] = {"json-lines", 0, TYPE_FLAG, FOR_READ, NULL, 0, 0,
                         "print a JSON object for each page and file as they are done"},
     [OPT_ORDER] = {"order", 0, TYPE_CHOICE, FOR_READ, "input|finish", 0, 0,

@@ -77,6 +77,13 @@ static int task_from(const struct options *o, struct recto_options *p)
     return EXIT_USAGE;
 }
 
+static int rotate_from(const char *text)
+{
+    if (!text || strcmp(text, "auto") == 0)
+        return RECTO_ROTATE_AUTO;
+    return strcmp(text, "off") == 0 ? 0 : atoi(text);
+}
+
 int page_options_from(const struct options *o, struct recto_options *p)
 {
     recto_options_init(p);
@@ -87,6 +94,8 @@ int page_options_from(const struct options *o, struct recto_options *p)
     p->seed = (uint64_t)opt_int(o, OPT_SEED, (long long)p->seed);
     p->stream = opt_flag(o, OPT_STREAM);
     p->no_blank_check = opt_flag(o, OPT_NO_BLANK_CHECK);
+    p->retries = (int)opt_int(o, OPT_RETRIES, p->stream ? 0 : p->retries);
+    p->rotate = rotate_from(opt_text(o, OPT_ROTATE));
     if (p->temperature == 0 && (opt_given(o, OPT_TOP_P) || opt_given(o, OPT_SEED))) {
         say(SAY_ERROR, "%s has no effect without --temperature above 0",
             opt_origin(o, opt_given(o, OPT_TOP_P) ? OPT_TOP_P : OPT_SEED));

@@ -119,8 +119,15 @@ struct recto_options {
     double top_p;        /* (0, 1]; with temperature > 0 */
     uint64_t seed;       /* with temperature > 0 */
     bool no_blank_check; /* read pages on which there is no ink, too */
-    bool stream;         /* RECTO_EVENT_TEXT while the page is read */
+    bool
+        stream; /* RECTO_EVENT_TEXT while the page is read; it is then read once, whatever comes out */
+    /* A page that went round, was cut short, gave no text or little confidence is read again in other ways, at most so many
+     * times (0..RECTO_RETRIES_MAX, default 3); the best reading is kept, and all are listed in recto_page.attempt. */
+    int retries;
+    int rotate; /* degrees clockwise to turn every page by: 0, 90, 180, 270; RECTO_ROTATE_AUTO (default): find out */
 };
+#define RECTO_RETRIES_MAX 5
+#define RECTO_ROTATE_AUTO (-1)
 void recto_options_init(struct recto_options *o);
 /* "markdown", "text", "ocr", "figure", "describe", "locate=PHRASE"; RECTO_EUSAGE otherwise. *phrase points into name. */
 int recto_task_parse(const char *name, enum recto_task *task, const char **phrase);
@@ -168,6 +175,8 @@ enum recto_block_flag {
     RECTO_BLOCK_DUPLICATE = 1 << 3,  /* same boxes and text as the block before */
     RECTO_BLOCK_LABEL_LONG = 1 << 4, /* label cut at 64 bytes */
     RECTO_BLOCK_INCOMPLETE = 1 << 5, /* the token limit cut it */
+    RECTO_BLOCK_GUARD_IN_TABLE =
+        1 << 6, /* a table in which the guard forbade the best id: equal cells may be altered */
 };
 
 enum recto_box_error {
@@ -205,11 +214,24 @@ struct recto_timing { /* milliseconds */
     double queue, decode_image, preprocess, vision, prefill, decode, post, total;
 };
 
+/* One reading of a page. */
+struct recto_attempt {
+    char rung
+        [8]; /* "first"; "turned": as the orientation asks; "table", "wide", "shift", "halves", "text": the ladder's */
+    enum recto_finish finish; /* none: it failed, or the page was cancelled meanwhile */
+    int n_token;
+    double conf;
+    bool is_chosen; /* the page is this reading */
+};
+
 struct recto_page {
     int number; /* 1-based, in the document; 0: the document could not be opened */
     enum recto_status status;
     enum recto_finish finish;
-    int width, height;     /* pixels, as displayed */
+    int width, height; /* pixels, as displayed */
+    int rotate; /* degrees clockwise that it was turned by before it was read; boxes are as displayed */
+    int n_attempt; /* readings, in order; 0: it was never read */
+    struct recto_attempt *attempt;
     int tiles_w, tiles_h;  /* grid of tiles; 1 x 1: global view only */
     int n_visual;          /* visual rows incl. separator */
     int n_prompt, n_token; /* prompt ids incl. visual rows; new ids without EOS */

@@ -203,6 +203,11 @@ static int check_options(const struct recto_input *in, const struct recto_option
         return err(RECTO_EUSAGE,
                    "priority is %d, expected 0 to 2; deadline_ms is %d, expected 0 or more",
                    (int)o->priority, o->deadline_ms);
+    if (o->retries < 0 || o->retries > RECTO_RETRIES_MAX)
+        return err(RECTO_EUSAGE, "retries is %d, expected 0 to %d", o->retries, RECTO_RETRIES_MAX);
+    if (o->rotate != RECTO_ROTATE_AUTO && (o->rotate < 0 || o->rotate > 270 || o->rotate % 90))
+        return err(RECTO_EUSAGE, "rotate is %d, expected 0, 90, 180 or 270, or -1 to find out",
+                   o->rotate);
     if (!(o->top_p > 0 && o->top_p <= 1))
         return err(RECTO_EUSAGE, "top_p is %g, expected above 0, at most 1", o->top_p);
     if (o->guard_n > 0 && (o->guard_w == 0 || o->guard_w < SAMPLER_WHOLE))

@@ -26,7 +26,11 @@ void recto_settings_init(struct recto_settings *s)
 
 void recto_options_init(struct recto_options *o)
 {
-    *o = (struct recto_options){.size = sizeof *o, .priority = RECTO_CLASS_NORMAL, .top_p = 1};
+    *o = (struct recto_options){.size = sizeof *o,
+                                .priority = RECTO_CLASS_NORMAL,
+                                .top_p = 1,
+                                .retries = 3,
+                                .rotate = RECTO_ROTATE_AUTO};
 }
 
 int recto_task_parse(const char *name, enum recto_task *task, const char **phrase)

@@ -197,6 +197,43 @@ static int read_timing(const json_t *obj, struct recto_timing *t)
     return 0;
 }
 
+#define ATTEMPTS_MAX 64
+
+static int read_attempt(const json_t *obj, struct recto_attempt *a)
+{
+    static const char where[] = "page: attempts";
+    str rung, finish = {0};
+
+    if (!json_is_object(obj))
+        return err(RECTO_EFORMAT, "%s: expected objects", where);
+    TRY(json_str(obj, where, "rung", false, &rung));
+    if (rung.n >= sizeof a->rung)
+        return bad(where, "rung", rung);
+    memcpy(a->rung, rung.p, rung.n);
+    TRY(json_str(obj, where, "finish", false, &finish));
+    if (!finish_from_name(finish, &a->finish))
+        return bad(where, "finish", finish);
+    TRY(read_int(obj, where, "n_tok", true, 0, INT_MAX, &a->n_token));
+    TRY(json_bool(obj, where, "chosen", true, &a->is_chosen));
+    return json_double(obj, where, "conf", true, 0, 1, &a->conf);
+}
+
+static int read_attempts(const json_t *obj, struct recto_page *p)
+{
+    json_t *list;
+    size_t n;
+
+    TRY(json_get_array(obj, "page", "attempts", true, &list));
+    n = json_array_size(list);
+    if (n > ATTEMPTS_MAX)
+        return err(RECTO_EFORMAT, "page: %zu attempts, at most %d", n, ATTEMPTS_MAX);
+    if (n)
+        p->attempt = mem_zero(n, sizeof *p->attempt);
+    for (size_t i = 0; i < n; i++, p->n_attempt++)
+        TRY(read_attempt(json_array_get(list, i), &p->attempt[i]));
+    return 0;
+}
+
 static int read_warnings(const json_t *obj, struct recto_page *p)
 {
     json_t *list;
@@ -270,6 +307,8 @@ static int read_page(const json_t *obj, struct recto_page *p)
     TRY(read_int(obj, "page", "n_visual", true, 0, INT_MAX, &p->n_visual));
     TRY(read_int(obj, "page", "interventions", true, 0, INT_MAX, &p->n_intervention));
     TRY(read_int(obj, "page", "stray_markers", true, 0, INT_MAX, &p->n_stray));
+    TRY(read_int(obj, "page", "rotate", true, 0, 270, &p->rotate));
+    TRY(read_attempts(obj, p));
     TRY(read_warnings(obj, p));
     TRY(read_error(obj, p));
     TRY(read_timing(obj, &p->timing));

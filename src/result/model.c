@@ -15,8 +15,8 @@ static const char *const kind_names[] = {
     "table_caption", "footnote", "header",  "footer", "page_number", "code",  "other",
 };
 static const char *const box_error_names[] = {NULL, "syntax", "arity", "number", "range"};
-static const char *const flag_names[] = {"implicit",  "swapped",    "capped",
-                                         "duplicate", "label_long", "incomplete"};
+static const char *const flag_names[] = {"implicit",   "swapped",    "capped",        "duplicate",
+                                         "label_long", "incomplete", "guard_in_table"};
 
 static const struct {
     const char *label;
@@ -212,6 +212,7 @@ void recto_page_reset(struct recto_page *p)
     free(p->id);
     free(p->logp);
     free(p->error_text);
+    free(p->attempt);
     *p = (struct recto_page){0};
 }
 

@@ -199,6 +199,30 @@ static json_t *timing_json(const struct recto_timing *t)
     return obj;
 }
 
+static json_t *conf_json(double conf)
+{
+    return conf >= 0.5e-4 ? rounded(conf, 1e4) : json_null();
+}
+
+static json_t *attempts_json(const struct recto_page *p)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < p->n_attempt; i++) {
+        const struct recto_attempt *a = &p->attempt[i];
+        json_t *obj = json_object();
+
+        set(obj, "rung", json_string(a->rung));
+        set(obj, "finish", json_string(recto_finish_name(a->finish)));
+        set(obj, "n_tok", json_integer(a->n_token));
+        set(obj, "conf", conf_json(a->conf));
+        if (a->is_chosen)
+            set(obj, "chosen", json_true());
+        json_array_append_new(list, obj);
+    }
+    return list;
+}
+
 static void set_warnings(json_t *obj, const struct recto_page *p)
 {
     json_t *list = json_array();
@@ -229,15 +253,16 @@ static json_t *page_json(const struct recto_page *p)
         set(obj, "size_pt",
             json_pack("[oo]", rounded(p->width_pt, 1e2), rounded(p->height_pt, 1e2)));
     }
-    set(obj, "rotate", json_integer(0));
+    set(obj, "rotate", json_integer(p->rotate));
     set(obj, "grid", pair(p->tiles_w, p->tiles_h));
     set(obj, "source", json_string("ocr"));
-    set(obj, "conf", p->conf >= 0.5e-4 ? rounded(p->conf, 1e4) : json_null());
+    set(obj, "conf", conf_json(p->conf));
     set(obj, "n_tok", json_integer(p->n_token));
     set(obj, "n_prompt", json_integer(p->n_prompt));
     set(obj, "n_visual", json_integer(p->n_visual));
     set(obj, "interventions", json_integer(p->n_intervention));
     set(obj, "stray_markers", json_integer(p->n_stray));
+    set(obj, "attempts", attempts_json(p));
     set_warnings(obj, p);
     set_error(obj, p);
     set(obj, "timing", timing_json(&p->timing));

@@ -32,6 +32,11 @@ static struct recto_page rich_page(void)
     p.tiles_w = 2, p.tiles_h = 3;
     p.n_visual = 1121, p.n_prompt = 1131, p.n_token = 77, p.n_intervention = 2;
     p.conf = 0.99314159;
+    p.rotate = 270;
+    p.n_attempt = 2;
+    p.attempt = mem_zero(2, sizeof *p.attempt);
+    p.attempt[0] = (struct recto_attempt){"first", RECTO_FINISH_LOOP, 300, 0.25, false};
+    p.attempt[1] = (struct recto_attempt){"halves", RECTO_FINISH_LENGTH, 77, 0.9931, true};
     p.n_warning = 2;
     p.warning = mem_zero(2, sizeof *p.warning);
     p.warning[0] = mem_strdup("truncated");
@@ -74,6 +79,13 @@ static void test_round_trip(void **state)
     assert_int_equal(q.n_intervention, 2);
     assert_int_equal(q.n_stray, 1);
     assert_true(q.conf == 0.9931);
+    assert_int_equal(q.rotate, 270);
+    assert_int_equal(q.n_attempt, 2);
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(q.attempt[i].rung, p.attempt[i].rung);
+    assert_int_equal(q.attempt[0].finish, RECTO_FINISH_LOOP);
+    assert_int_equal(q.attempt[0].n_token, 300);
+    assert_true(q.attempt[0].conf == 0.25 && !q.attempt[0].is_chosen && q.attempt[1].is_chosen);
     assert_int_equal(q.error, RECTO_ETOOLARGE);
     assert_string_equal(q.error_text, p.error_text);
     assert_string_equal(q.warning[1], "caf\xEF\xBF\xBD.png: odd name");
@@ -229,6 +241,9 @@ static void test_bad(void **state)
     expect_bad(HEAD "\"blocks\":[3]}", "page: blocks[0]: expected an object");
     expect_bad(HEAD "\"finish\":\"soon\",\"blocks\":[]}", "page: finish: unknown value 'soon'");
     expect_bad(HEAD "\"conf\":2,\"blocks\":[]}", NULL);
+    expect_bad(HEAD "\"attempts\":[1],\"blocks\":[]}", "page: attempts: expected objects");
+    expect_bad(HEAD "\"attempts\":[{\"rung\":\"too long a name\"}],\"blocks\":[]}", NULL);
+    expect_bad(HEAD "\"attempts\":[{\"rung\":\"wide\",\"finish\":\"soon\"}],\"blocks\":[]}", NULL);
     expect_bad(HEAD "\"warnings\":[1],\"blocks\":[]}", "page: warnings: expected strings");
     expect_bad(HEAD "\"error\":{\"code\":\"E_WHAT\"},\"blocks\":[]}",
                "page: error: code: unknown value 'E_WHAT'");
