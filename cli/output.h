@@ -9,7 +9,7 @@
 #include "inputs.h"
 #include "options.h"
 
-enum { MAX_FORMAT = 4 };
+enum { MAX_FORMAT = 24 };
 
 struct target {
     const char *name;       /* the input, for messages */

@@ -8,11 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct {
-    const char *name, *extension;
-} formats[] = {{"md", ".md"}, {"txt", ".txt"}, {"json", ".json"}, {"raw", ".raw.txt"}};
-enum { N_FORMAT = sizeof formats / sizeof *formats };
-
 static int usage(const char *what, const char *which)
 {
     say(SAY_ERROR, "%s%s", what, which);
@@ -20,31 +15,40 @@ static int usage(const char *what, const char *which)
 }
 
 /* --- formats ---------------------------------------------------------------------------------- */
-static int format_index(const char *name, size_t n)
+static int no_such_format(const char *list)
 {
-    for (int i = 0; i < N_FORMAT; i++)
-        if (strlen(formats[i].name) == n && memcmp(formats[i].name, name, n) == 0)
-            return i;
-    return -1;
+    char all[200] = "";
+    const struct recto_format *f;
+    size_t n = 0;
+
+    for (int i = 0; (f = recto_format_at(i)) && n < sizeof all; i++)
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "", f->name);
+    say(SAY_ERROR, "--format knows %s, not: %s", all, list);
+    return EXIT_USAGE;
 }
 
-static const char *extension_of(const char *format)
+static bool is_in(const struct plan *p, const char *format)
 {
-    return formats[format_index(format, strlen(format))].extension;
+    for (int i = 0; i < p->n_format; i++)
+        if (p->format[i] == format)
+            return true;
+    return false;
 }
 
 static int parse_formats(struct plan *p, const char *list)
 {
-    bool wanted[N_FORMAT] = {false};
+    char name[16];
 
     for (const char *s = list;; s++) {
         size_t n = strcspn(s, ",");
-        int i = format_index(s, n);
-        if (i < 0)
-            return usage("--format knows md, txt, json, raw, not: ", list);
-        if (!wanted[i])
-            p->format[p->n_format++] = formats[i].name;
-        wanted[i] = true;
+        const struct recto_format *f;
+
+        snprintf(name, sizeof name, "%.*s", (int)n, s);
+        f = n < sizeof name ? recto_format_find(name) : NULL;
+        if (!f)
+            return no_such_format(list);
+        if (!is_in(p, f->name) && p->n_format < MAX_FORMAT)
+            p->format[p->n_format++] = f->name;
         s += n;
         if (*s == 0)
             return 0;
@@ -117,7 +121,7 @@ static int name_document(struct plan *p, int doc, const char *dir, bool keep_suf
 
     for (int f = 0; f < p->n_format; f++) {
         free(t->file[f]);
-        t->file[f] = file_name(dir, t->in, keep_suffix, extension_of(p->format[f]));
+        t->file[f] = file_name(dir, t->in, keep_suffix, recto_format_find(p->format[f])->extension);
         if (!t->file[f])
             return EXIT_BUG;
     }

@@ -19,3 +19,7 @@ endfunction()
 recto_dep(jansson jansson jansson)
 recto_dep(pcre2 libpcre2-8 pcre2-8)
 recto_dep(md libmd md)
+if(RECTO_HELPER) # pictures out; pages come in through the helper, which has the same two and more
+  recto_dep(spng spng)
+  recto_dep(jpeg libjpeg)
+endif()

@@ -365,9 +365,73 @@ int recto_document_look(struct recto_document *d, int page, struct recto_page *l
 void recto_document_close(struct recto_document *d);
 void recto_image_reset(struct recto_image *image);
 
-/* ---- writers --------------------------------------------------------------------------------------------------------- */
-/* Pages, in order, as "md", "txt", "json" or "raw"; a new NUL-terminated string in *out (recto_free). RECTO_EUSAGE: no
- * such format. */
+typedef void recto_line_fn(void *ctx, const char *line);
+
+/* ---- writers ---------------------------------------------------------------------------------------------------------
+ * A document in a format, page by page and in order, into the caller's hands:
+ *
+ *   recto_writer_open -> recto_writer_page ... -> recto_writer_close
+ *
+ * The same pages, options and document give the same bytes. A page with status error is an empty page, marked where the
+ * format can. A writer belongs to one thread at a time. */
+struct recto_format {
+    const char *name;      /* "md" */
+    const char *extension; /* ".md": the main file is STEM.EXT; NULL: it has side files only */
+    bool is_text;          /* fit for a terminal */
+    bool has_side_files;   /* with options.stem it writes files into STEM.files/ */
+    bool uses_pixels; /* with options.doc it looks at the pages: cuts figures out, places lines */
+};
+const struct recto_format *recto_format_at(int i); /* all of them, in order; NULL past the last */
+const struct recto_format *recto_format_find(const char *name); /* NULL: no such format */
+
+/* What the writer is to know and to do. Everything is borrowed until recto_writer_close. */
+struct recto_write_options {
+    size_t size;
+    /* Draws a page again when its pixels are needed; opened with the dpi the pages were read at. NULL: there are no
+     * pixels, so figures are left out and lines are placed by guess. */
+    struct recto_document *doc;
+    const char *name; /* of the source, for people: "report.pdf"; NULL: unknown */
+    const char *stem; /* of links: STEM.files/p0001-f1.jpg; NULL: no side files, no links to them */
+    /* Facts of the source, the program and the run, for json. NULL, -1: unknown. dpi, guard and rotate are spelled as
+     * options are; a dpi of digits becomes a number. */
+    const char *created;                     /* RFC 3339 */
+    const char *source_kind, *source_sha256; /* "PDF", hex */
+    int n_pages;                             /* of the source */
+    const char *model_sha256, *backend, *precision;
+    const char *task, *prompt, *dpi, *guard, *rotate;
+    int max_tokens, retries;
+    /* How to write. */
+    const char *math;       /* md: "dollar", $x$ and $$ (default); "tex", \( \) and \[ \] stay */
+    const char *tables;     /* md: "html" (default); "pipe" where a table has no spans */
+    const char *page_break; /* md: NULL: <!-- page 2 -->; "": only a blank line */
+    const char *official;   /* mmd, raw: "image" (default), "pdf", "eval": the script imitated */
+    bool keep_furniture;    /* md, txt, html: headers, footers and page numbers too */
+    bool dehyphenate;       /* md, txt, html: join words parted at line ends */
+    bool csv_fill;          /* csv: repeat a cell's text over all that it spans */
+    bool csv_safe;          /* csv: ' before what a spreadsheet would run as a formula */
+    bool embed;             /* html: figures inside the file, as data: addresses */
+    /* Told what could not be written as asked, a sentence a call; NULL: nobody is. */
+    recto_line_fn *warn;
+    void *warn_ctx;
+};
+void recto_write_options_init(struct recto_write_options *o);
+
+/* Takes what a writer makes: side NULL: the next n bytes of the main file; else a whole side file of that name, which
+ * belongs into STEM.files/ ("p0001-f1.jpg"; the same name brings the same bytes again). 0, or a negative code with
+ * which the writer then ends. */
+typedef int recto_sink_fn(void *ctx, const char *side, const void *bytes, size_t n);
+
+struct recto_writer;
+/* RECTO_EUSAGE: no such format, or an option with a value that is none. */
+int recto_writer_open(struct recto_writer **out, const char *format,
+                      const struct recto_write_options *o, recto_sink_fn *sink, void *ctx);
+/* The next page. The first failure stays: later calls return it too. A page that cannot be drawn again is no failure. */
+int recto_writer_page(struct recto_writer *w, const struct recto_page *page);
+/* Write the end and free; NULL is fine. After a failure only the second. */
+int recto_writer_close(struct recto_writer *w);
+
+/* Pages, in order, in a text format with all options at their defaults; a new NUL-terminated string in *out
+ * (recto_free). RECTO_EUSAGE: no such format. */
 int recto_write(const char *format, const struct recto_page *const *page, int n_page, char **out,
                 size_t *n_out);
 /* One page object of "json", on one line; and its inverse. RECTO_EFORMAT. */
@@ -376,7 +440,6 @@ int recto_page_from_json(const char *json, size_t n, struct recto_page *page);
 void recto_free(void *p);
 
 /* ---- inspect and verify: tables, line by line ------------------------------------------------------------------------ */
-typedef void recto_line_fn(void *ctx, const char *line);
 int recto_inspect_model(const struct recto_settings *s, recto_line_fn *print, void *ctx);
 int recto_inspect_image(const struct recto_settings *s, const char *path, recto_line_fn *print,
                         void *ctx);

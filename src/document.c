@@ -6,6 +6,7 @@
 #include "page/document.h"
 #include "page/inkcheck.h"
 #include "page/range.h"
+#include "result/writer.h"
 #include "settings.h"
 #include "tensor/config.h"
 
@@ -121,4 +122,17 @@ void recto_image_reset(struct recto_image *image)
 {
     free(image->rgb);
     *image = (struct recto_image){0};
+}
+
+/* ---- the pixels of a writer ------------------------------------------------------------------ */
+
+static int draw(void *doc, int page, struct recto_image *image)
+{
+    return recto_document_render(doc, page, image);
+}
+
+int recto_writer_open(struct recto_writer **out, const char *format,
+                      const struct recto_write_options *o, recto_sink_fn *sink, void *ctx)
+{
+    return writer_open(out, format, o, sink, ctx, o->doc ? draw : NULL, o->doc);
 }

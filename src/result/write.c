@@ -1,29 +1,133 @@
+/* The formats, and what all of them need: options checked, bytes handed on, pixels fetched. */
 #include "result/writer.h"
 
 #include "base/err.h"
 #include "base/mem.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 static const struct writer *const writers[] = {&writer_md, &writer_txt, &writer_json, &writer_raw};
 
-const struct writer *writer_find(const char *name)
+/* ---- formats --------------------------------------------------------------------------------- */
+
+static const struct writer *find(const char *name)
 {
     for (size_t i = 0; name && i < COUNT(writers); i++)
-        if (strcmp(writers[i]->name, name) == 0)
+        if (strcmp(writers[i]->format.name, name) == 0)
             return writers[i];
     return NULL;
 }
 
-void writer_run(const struct writer *w, const struct writer_opts *opts,
-                const struct recto_page *const *page, int n_page, struct buf *out)
+const struct recto_format *recto_format_at(int i)
 {
-    struct writer_doc d = {.opts = opts, .out = out};
+    return i >= 0 && i < (int)COUNT(writers) ? &writers[i]->format : NULL;
+}
 
-    w->open(&d);
-    for (int i = 0; i < n_page; i++) {
-        w->page(&d, page[i]);
-        d.n_page++;
+const struct recto_format *recto_format_find(const char *name)
+{
+    const struct writer *w = find(name);
+
+    return w ? &w->format : NULL;
+}
+
+static int no_such_format(const char *name)
+{
+    struct buf all = {0};
+
+    for (size_t i = 0; i < COUNT(writers); i++)
+        buf_fmt(&all, "%s%s", i ? ", " : "", writers[i]->format.name);
+    err_record("unknown format '%s': use one of %s", name ? name : "", all.p);
+    buf_reset(&all);
+    return RECTO_EUSAGE;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+void recto_write_options_init(struct recto_write_options *o)
+{
+    *o = (struct recto_write_options){
+        .size = sizeof *o,
+        .n_pages = -1,
+        .max_tokens = -1,
+        .retries = -1,
+        .math = "dollar",
+        .tables = "html",
+        .official = "image",
+    };
+}
+
+static int check_choice(const char *option, const char *value, const char *const *choices)
+{
+    for (size_t i = 0; choices[i]; i++)
+        if (strcmp(value, choices[i]) == 0)
+            return 0;
+    return err(RECTO_EUSAGE, "%s is '%s': use %s or %s%s%s", option, value, choices[0], choices[1],
+               choices[2] ? " or " : "", choices[2] ? choices[2] : "");
+}
+
+/* The caller's struct may be of an older header: what it lacks keeps its default. */
+static int take_options(struct recto_write_options *to, const struct recto_write_options *from)
+{
+    struct recto_write_options defaults;
+
+    recto_write_options_init(&defaults);
+    *to = defaults;
+    memcpy(to, from, MIN(from->size, sizeof *to));
+    to->math = to->math ? to->math : defaults.math;
+    to->tables = to->tables ? to->tables : defaults.tables;
+    to->official = to->official ? to->official : defaults.official;
+    TRY(check_choice("math", to->math, (const char *const[]){"dollar", "tex", NULL}));
+    TRY(check_choice("tables", to->tables, (const char *const[]){"html", "pipe", NULL}));
+    return check_choice("official", to->official,
+                        (const char *const[]){"image", "pdf", "eval", NULL});
+}
+
+/* ---- what writers call ----------------------------------------------------------------------- */
+
+void writer_warn(struct recto_writer *w, const char *fmt, ...)
+{
+    char line[ERR_TEXT_MAX + 64];
+    va_list args;
+
+    if (!w->opts.warn)
+        return;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    w->opts.warn(w->opts.warn_ctx, line);
+}
+
+const struct recto_image *writer_pixels(struct recto_writer *w, const struct recto_page *p)
+{
+    int rc;
+
+    if (p->status == RECTO_PAGE_ERROR)
+        return NULL;
+    if (w->n_image == p->number && w->n_image)
+        return w->image.rgb ? &w->image : NULL;
+    recto_image_reset(&w->image);
+    w->n_image = p->number;
+    if (!w->draw) {
+        if (!w->has_warned_pixels)
+            writer_warn(w,
+                        "%s: without the pages' pixels there are no figures, and lines are "
+                        "placed by guess",
+                        w->kind->format.name);
+        w->has_warned_pixels = true;
+        return NULL;
     }
-    w->close(&d);
+    rc = w->draw(w->draw_ctx, p->number, &w->image);
+    if (rc < 0)
+        writer_warn(w, "page %d could not be drawn again for %s: %s", p->number,
+                    w->kind->format.name, err_text());
+    return rc < 0 ? NULL : &w->image;
+}
+
+int writer_side(struct recto_writer *w, const char *name, str content)
+{
+    return w->sink(w->sink_ctx, name, content.p, content.n);
 }
 
 const char *writer_problem(const struct recto_page *p)
@@ -46,19 +150,102 @@ const char *writer_problem(const struct recto_page *p)
     }
 }
 
+/* ---- a document ------------------------------------------------------------------------------ */
+
+/* What a call of the format left in `out` goes on; the first failure stays. */
+static int hand_over(struct recto_writer *w, int rc)
+{
+    if (rc == 0 && w->out.n)
+        rc = w->sink(w->sink_ctx, NULL, w->out.p, w->out.n);
+    buf_clear(&w->out);
+    w->error = rc < 0 ? rc : 0;
+    return w->error;
+}
+
+static void writer_free(struct recto_writer *w)
+{
+    if (w->kind->reset)
+        w->kind->reset(w);
+    recto_image_reset(&w->image);
+    buf_reset(&w->out);
+    free(w->state);
+    free(w);
+}
+
+int writer_open(struct recto_writer **out, const char *format, const struct recto_write_options *o,
+                recto_sink_fn *sink, void *ctx, draw_fn *draw, void *draw_ctx)
+{
+    const struct writer *kind = find(format);
+    struct recto_write_options opts;
+    struct recto_writer *w;
+
+    *out = NULL;
+    if (!kind)
+        return no_such_format(format);
+    TRY(take_options(&opts, o));
+    w = mem_zero(1, sizeof *w);
+    w->kind = kind;
+    w->opts = opts;
+    w->sink = sink, w->sink_ctx = ctx;
+    w->draw = draw, w->draw_ctx = draw_ctx;
+    w->state = kind->state_size ? mem_zero(1, kind->state_size) : NULL;
+    if (hand_over(w, kind->open ? kind->open(w) : 0) < 0) {
+        int rc = w->error;
+
+        writer_free(w);
+        return rc;
+    }
+    *out = w;
+    return 0;
+}
+
+int recto_writer_page(struct recto_writer *w, const struct recto_page *page)
+{
+    if (w->error)
+        return w->error;
+    TRY(hand_over(w, w->kind->page ? w->kind->page(w, page) : 0));
+    w->n_page++;
+    return 0;
+}
+
+int recto_writer_close(struct recto_writer *w)
+{
+    int rc;
+
+    if (!w)
+        return 0;
+    rc = w->error ? w->error : hand_over(w, w->kind->close ? w->kind->close(w) : 0);
+    writer_free(w);
+    return rc;
+}
+
+/* ---- without files --------------------------------------------------------------------------- */
+
+static int into_buf(void *ctx, const char *side, const void *bytes, size_t n)
+{
+    if (!side)
+        buf_add(ctx, bytes, n);
+    return 0;
+}
+
 int recto_write(const char *format, const struct recto_page *const *page, int n_page, char **out,
                 size_t *n_out)
 {
-    const struct writer *w = writer_find(format);
-    struct writer_opts opts = {0};
+    struct recto_write_options opts;
+    struct recto_writer *w;
     struct buf b = {0};
+    int rc = 0;
 
     *out = NULL;
     *n_out = 0;
-    if (!w)
-        return err(RECTO_EUSAGE, "unknown format '%s': use md, txt, json or raw",
-                   format ? format : "");
-    writer_run(w, &opts, page, n_page, &b);
+    recto_write_options_init(&opts);
+    TRY(writer_open(&w, format, &opts, into_buf, &b, NULL, NULL));
+    for (int i = 0; i < n_page && rc == 0; i++)
+        rc = recto_writer_page(w, page[i]);
+    if (recto_writer_close(w) < 0 || rc < 0) {
+        buf_reset(&b);
+        return rc;
+    }
     buf_add(&b, "", 0); /* so that an empty document is a string too */
     *out = b.p;
     *n_out = b.n;

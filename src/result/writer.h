@@ -1,56 +1,65 @@
 /* Writers turn pages into bytes. A writer is a record; it sees the pages of one document in
  * order, and never the engine.
  *
- * All write UTF-8 without byte order mark, "\n" at line ends and at the end; a document without
- * any text is empty.  The same pages and options give the same bytes.  What a model wrote is
- * text to all of them: no HTML beyond html.h, no address that becomes a link or an image. */
+ * Text formats write UTF-8 without byte order mark, "\n" at line ends and at the end; a document
+ * without any text is empty.  The same pages, options and pixels give the same bytes.  What a
+ * model wrote is text to all of them: no HTML beyond html.h, no address that becomes a link or an
+ * image. */
 #ifndef RECTO_RESULT_WRITER_H
 #define RECTO_RESULT_WRITER_H
 
 #include "base/str.h"
 #include "recto.h"
 
-/* What only the caller knows and the layout JSON has room for; NULL and -1 become null. */
-struct writer_meta {
-    const char *model_sha256, *backend, *precision;        /* tool */
-    const char *source_name, *source_kind, *source_sha256; /* source */
-    const char *task, *prompt, *guard, *rotate;            /* settings */
-    int dpi, max_tokens, retries, n_pages;
-};
+/* Draws a page of the source (1-based) again; recto_image_reset frees it. 0 or a negative code. */
+typedef int draw_fn(void *ctx, int page, struct recto_image *image);
 
-struct writer_opts {
-    bool figures;           /* files of figures are written beside the document: link them (md) */
-    const char *stem;       /* with figures: links are STEM.files/p0001-f1.jpg */
-    bool keep_furniture;    /* headers, footers and page numbers too (md, txt) */
-    bool tex_math;          /* leave \( \) and \[ \] as they are (md) */
-    const char *page_break; /* between pages (md); NULL: <!-- page 2 -->, "": only a blank line */
-    const struct writer_meta *meta; /* json; may be NULL */
+struct writer {
+    struct recto_format format; /* what the public API says of it */
+    size_t state_size;          /* bytes of zeroed memory at recto_writer.state */
+    /* Each may be NULL; 0 or a negative code. */
+    int (*open)(struct recto_writer *w);
+    int (*page)(struct recto_writer *w, const struct recto_page *p);
+    int (*close)(struct recto_writer *w);
+    void (*reset)(struct recto_writer *w); /* free what state owns; also after a failure */
 };
 
 /* One document being written. */
-struct writer_doc {
-    const struct writer_opts *opts;
-    struct buf
-        *out;   /* grows page by page; what is there may be taken away in between (buf_clear) */
-    int n_page; /* pages written so far */
+struct recto_writer {
+    const struct writer *kind;
+    struct recto_write_options opts; /* checked, complete */
+    struct buf out;  /* what a call appends here goes to the sink behind it: empty at the start */
+    int n_page;      /* pages written so far */
     bool has_output; /* md: something was written; txt, raw: something of the last page was */
+    void *state;     /* the format's own */
+    /* the rest belongs to write.c */
+    recto_sink_fn *sink;
+    void *sink_ctx;
+    draw_fn *draw; /* NULL: there are no pixels */
+    void *draw_ctx;
+    struct recto_image image; /* of page n_image; one at a time */
+    int n_image;
+    bool has_warned_pixels;
+    int error;
 };
 
-struct writer {
-    const char *name, *extension;
-    void (*open)(struct writer_doc *d);
-    void (*page)(struct writer_doc *d, const struct recto_page *p);
-    void (*close)(struct writer_doc *d);
-};
-
+/* In the order of recto_format_at. */
 extern const struct writer writer_md, writer_txt, writer_json, writer_raw;
 
-/* "md", "txt", "json", "raw"; NULL if there is no such format. */
-const struct writer *writer_find(const char *name);
+/* recto_writer_open with any source of pixels. */
+int writer_open(struct recto_writer **out, const char *format, const struct recto_write_options *o,
+                recto_sink_fn *sink, void *ctx, draw_fn *draw, void *draw_ctx);
 
-/* Write a whole document to out. */
-void writer_run(const struct writer *w, const struct writer_opts *opts,
-                const struct recto_page *const *page, int n_page, struct buf *out);
+/* The pixels of a page, drawn on the first call for it and kept until another page's are asked
+ * for. NULL when there are none: the writer does without, and the user has been told. */
+const struct recto_image *writer_pixels(struct recto_writer *w, const struct recto_page *p);
+
+/* Hand over a whole side file. */
+int writer_side(struct recto_writer *w, const char *name, str content);
+
+/* Tell the user what could not be written as asked. */
+void writer_warn(struct recto_writer *w, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* One page as a JSON object of recto-layout-1, on one line without a newline. */
 void writer_json_page(struct buf *out, const struct recto_page *p);

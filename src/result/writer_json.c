@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 /* Reals are rounded to 3 or 4 decimals before; ten digits print them as they are. */
-#define DUMP (JSON_COMPACT | JSON_REAL_PRECISION(10))
+#define DUMP (JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(10))
 
 static void set(json_t *obj, const char *key, json_t *value)
 {
@@ -292,70 +292,82 @@ void writer_json_page(struct buf *out, const struct recto_page *p)
 
 /* ---- the document ---------------------------------------------------------------------------- */
 
-static json_t *tool_json(const struct writer_meta *m)
+static json_t *tool_json(const struct recto_write_options *o)
 {
     json_t *obj = json_pack("{ssss}", "name", "recto", "version", RECTO_VERSION);
 
-    set(obj, "model_sha256", text_or_null(m->model_sha256));
-    set(obj, "backend", text_or_null(m->backend));
-    set(obj, "precision", text_or_null(m->precision));
+    set(obj, "model_sha256", text_or_null(o->model_sha256));
+    set(obj, "backend", text_or_null(o->backend));
+    set(obj, "precision", text_or_null(o->precision));
     return obj;
 }
 
-static json_t *source_json(const struct writer_meta *m)
+static json_t *source_json(const struct recto_write_options *o)
 {
     json_t *obj = json_object();
 
-    set(obj, "name", text_or_null(m->source_name));
-    set(obj, "kind", text_or_null(m->source_kind));
-    set(obj, "sha256", text_or_null(m->source_sha256));
-    set(obj, "n_pages", int_or_null(m->n_pages));
+    set(obj, "name", text_or_null(o->name));
+    set(obj, "kind", text_or_null(o->source_kind));
+    set(obj, "sha256", text_or_null(o->source_sha256));
+    set(obj, "n_pages", int_or_null(o->n_pages));
     return obj;
 }
 
-static json_t *settings_json(const struct writer_meta *m)
+/* "144" as a number, "auto" as it is. */
+static json_t *number_or_text(const char *s)
+{
+    char *end = NULL;
+    long v = s && *s >= '0' && *s <= '9' ? strtol(s, &end, 10) : 0;
+
+    return end && !*end ? json_integer(v) : text_or_null(s);
+}
+
+static json_t *settings_json(const struct recto_write_options *o)
 {
     json_t *obj = json_object();
 
-    set(obj, "task", text_or_null(m->task));
-    set(obj, "prompt", text_or_null(m->prompt));
-    set(obj, "dpi", int_or_null(m->dpi));
-    set(obj, "guard", text_or_null(m->guard));
-    set(obj, "max_tokens", int_or_null(m->max_tokens));
-    set(obj, "retries", int_or_null(m->retries));
-    set(obj, "rotate", text_or_null(m->rotate));
+    set(obj, "task", text_or_null(o->task));
+    set(obj, "prompt", text_or_null(o->prompt));
+    set(obj, "dpi", number_or_text(o->dpi));
+    set(obj, "guard", text_or_null(o->guard));
+    set(obj, "max_tokens", int_or_null(o->max_tokens));
+    set(obj, "retries", int_or_null(o->retries));
+    set(obj, "rotate", text_or_null(o->rotate));
     return obj;
 }
 
-static void json_open(struct writer_doc *d)
+static int json_open(struct recto_writer *w)
 {
-    static const struct writer_meta unknown = {
-        .dpi = -1, .max_tokens = -1, .retries = -1, .n_pages = -1};
-    const struct writer_meta *m = d->opts->meta ? d->opts->meta : &unknown;
-
-    buf_text(d->out, "{\"schema\":\"recto-layout-1\",\"tool\":");
-    dump(d->out, tool_json(m));
-    buf_text(d->out, ",\"source\":");
-    dump(d->out, source_json(m));
-    buf_text(d->out, ",\"settings\":");
-    dump(d->out, settings_json(m));
-    buf_text(d->out, ",\"pages\":[");
+    buf_text(&w->out, "{\"schema\":\"recto-layout-1\"");
+    if (w->opts.created) {
+        buf_text(&w->out, ",\"created\":");
+        dump(&w->out, text(str_of(w->opts.created)));
+    }
+    buf_text(&w->out, ",\"tool\":");
+    dump(&w->out, tool_json(&w->opts));
+    buf_text(&w->out, ",\"source\":");
+    dump(&w->out, source_json(&w->opts));
+    buf_text(&w->out, ",\"settings\":");
+    dump(&w->out, settings_json(&w->opts));
+    buf_text(&w->out, ",\"pages\":[");
+    return 0;
 }
 
-static void json_page(struct writer_doc *d, const struct recto_page *p)
+static int json_page(struct recto_writer *w, const struct recto_page *p)
 {
-    buf_text(d->out, d->n_page ? ",\n" : "\n");
-    writer_json_page(d->out, p);
+    buf_text(&w->out, w->n_page ? ",\n" : "\n");
+    writer_json_page(&w->out, p);
+    return 0;
 }
 
-static void json_close(struct writer_doc *d)
+static int json_close(struct recto_writer *w)
 {
-    buf_text(d->out, "\n]}\n");
+    buf_text(&w->out, "\n]}\n");
+    return 0;
 }
 
 const struct writer writer_json = {
-    .name = "json",
-    .extension = ".json",
+    .format = {.name = "json", .extension = ".json", .is_text = true},
     .open = json_open,
     .page = json_page,
     .close = json_close,

@@ -1,22 +1,28 @@
 /* Markdown: what a reader wants of a page, block by block. What the text itself becomes:
  * markdown.h. */
+#include "base/err.h"
 #include "base/mem.h"
+#include "result/figure.h"
 #include "result/markdown.h"
 #include "result/model.h"
 #include "result/writer.h"
 
 #define CAPTION_ITALIC_MAX 200 /* bytes */
-#define CROP_MIN_PX        8
 
 /* Append a block of the document, a blank line before it; nothing when it is empty. */
-static void put_part(struct writer_doc *d, str part)
+static void put_part(struct recto_writer *w, str part)
 {
     if (!part.n)
         return;
-    if (d->has_output)
-        buf_text(d->out, "\n\n");
-    buf_str(d->out, part);
-    d->has_output = true;
+    if (w->has_output)
+        buf_text(&w->out, "\n\n");
+    buf_str(&w->out, part);
+    w->has_output = true;
+}
+
+static bool is_tex(const struct recto_writer *w)
+{
+    return strcmp(w->opts.math, "tex") == 0;
 }
 
 static str text_of(const struct recto_block *b)
@@ -77,24 +83,6 @@ static void put_caption(struct buf *out, const struct recto_block *b, bool tex_m
     buf_reset(&line);
 }
 
-/* The caption of the figure at block i: the one after it, else the one before it. */
-static str caption_of(const struct recto_page *p, int i)
-{
-    if (i + 1 < p->n_block && p->block[i + 1].kind == RECTO_BLOCK_CAPTION)
-        return text_of(&p->block[i + 1]);
-    if (i > 0 && p->block[i - 1].kind == RECTO_BLOCK_CAPTION)
-        return text_of(&p->block[i - 1]);
-    return STR("");
-}
-
-/* Is there a picture to be cut out? Figure files are numbered by the boxes for which this holds. */
-static bool has_crop(const struct recto_page *p, struct recto_box box)
-{
-    struct recto_box px = box_px(box, p->width, p->height);
-
-    return px.x2 - px.x1 >= CROP_MIN_PX && px.y2 - px.y1 >= CROP_MIN_PX;
-}
-
 /* A file name in the place of an address: bytes that Markdown or an address would read otherwise
  * as %XX. */
 static void put_address(struct buf *out, const char *s)
@@ -109,58 +97,70 @@ static void put_address(struct buf *out, const char *s)
     }
 }
 
-static void put_figure(struct writer_doc *d, const struct recto_page *p, int i, int *n_figure)
+static void put_link(struct recto_writer *w, const char *file, str caption)
 {
-    const struct recto_block *b = &p->block[i];
     struct buf link = {0};
 
-    for (int k = 0; d->opts->figures && k < b->n_box; k++) {
-        if (!has_crop(p, b->box[k]))
-            continue;
-        buf_clear(&link);
-        buf_text(&link, "![");
-        markdown_put_alt(&link, caption_of(p, i));
-        buf_text(&link, "](");
-        put_address(&link, d->opts->stem ? d->opts->stem : "page");
-        buf_fmt(&link, ".files/p%04d-f%d.jpg)", p->number, ++*n_figure);
-        put_part(d, buf_view(&link));
-    }
+    buf_text(&link, "![");
+    markdown_put_alt(&link, caption);
+    buf_text(&link, "](");
+    put_address(&link, w->opts.stem);
+    buf_fmt(&link, ".files/%s)", file);
+    put_part(w, buf_view(&link));
     buf_reset(&link);
 }
 
-static void put_block(struct writer_doc *d, const struct recto_block *b)
+/* The figures of block i, each as a file and a link to it. */
+static int put_figures(struct recto_writer *w, const struct recto_page *p, int i, int *n_figure)
+{
+    const struct recto_block *b = &p->block[i];
+    struct figure f = {0};
+    int rc = 0;
+
+    for (int k = 0; k < b->n_box && rc >= 0; k++) {
+        rc = figure_cut(w, p, b->box[k], n_figure, &f);
+        if (rc != 1)
+            continue;
+        put_link(w, f.name, figure_caption(p, i));
+        rc = writer_side(w, f.name, buf_view(&f.bytes));
+    }
+    figure_reset(&f);
+    return rc < 0 ? rc : 0;
+}
+
+static void put_block(struct recto_writer *w, const struct recto_block *b)
 {
     struct buf part = {0};
 
     switch (b->kind) {
     case RECTO_BLOCK_TITLE:
     case RECTO_BLOCK_HEADING:
-        put_heading(&part, b, d->opts->tex_math);
+        put_heading(&part, b, is_tex(w));
         break;
     case RECTO_BLOCK_CAPTION:
     case RECTO_BLOCK_TABLE_CAPTION:
-        put_caption(&part, b, d->opts->tex_math);
+        put_caption(&part, b, is_tex(w));
         break;
     case RECTO_BLOCK_CODE:
         if (b->n_text)
             markdown_put_code(&part, text_of(b));
         break;
     default:
-        markdown_put(&part, text_of(b), d->opts->tex_math);
+        markdown_put(&part, text_of(b), is_tex(w));
     }
-    put_part(d, buf_view(&part));
+    put_part(w, buf_view(&part));
     buf_reset(&part);
 }
 
 /* Where page p begins, and what is wrong with it: one comment when both are to be said. */
-static void put_page_marks(struct writer_doc *d, const struct recto_page *p)
+static void put_page_marks(struct recto_writer *w, const struct recto_page *p)
 {
-    const char *problem = writer_problem(p), *page_break = d->opts->page_break;
+    const char *problem = writer_problem(p), *page_break = w->opts.page_break;
     struct buf mark = {0};
 
-    if (d->n_page && page_break)
-        put_part(d, str_of(page_break));
-    if (problem || (d->n_page && !page_break)) {
+    if (w->n_page && page_break)
+        put_part(w, str_of(page_break));
+    if (problem || (w->n_page && !page_break)) {
         buf_fmt(&mark, "<!-- page %d", p->number);
         if (problem)
             buf_fmt(&mark, ": %s", problem);
@@ -169,42 +169,41 @@ static void put_page_marks(struct writer_doc *d, const struct recto_page *p)
             markdown_put_comment(&mark, str_of(p->error_text));
         }
         buf_text(&mark, " -->");
-        put_part(d, buf_view(&mark));
+        put_part(w, buf_view(&mark));
     }
     buf_reset(&mark);
 }
 
-static void md_open(struct writer_doc *d)
-{
-    (void)d;
-}
-
-static void md_page(struct writer_doc *d, const struct recto_page *p)
+static int md_page(struct recto_writer *w, const struct recto_page *p)
 {
     int n_figure = 0;
 
-    put_page_marks(d, p);
+    put_page_marks(w, p);
     for (int i = 0; i < p->n_block; i++) {
         const struct recto_block *b = &p->block[i];
 
-        if (block_is_furniture(b) && !d->opts->keep_furniture)
+        if (block_is_furniture(b) && !w->opts.keep_furniture)
             continue;
-        if (b->kind == RECTO_BLOCK_FIGURE)
-            put_figure(d, p, i, &n_figure);
-        put_block(d, b);
+        if (b->kind == RECTO_BLOCK_FIGURE && w->opts.stem)
+            TRY(put_figures(w, p, i, &n_figure));
+        put_block(w, b);
     }
+    return 0;
 }
 
-static void md_close(struct writer_doc *d)
+static int md_close(struct recto_writer *w)
 {
-    if (d->has_output)
-        buf_char(d->out, '\n');
+    if (w->has_output)
+        buf_char(&w->out, '\n');
+    return 0;
 }
 
 const struct writer writer_md = {
-    .name = "md",
-    .extension = ".md",
-    .open = md_open,
+    .format = {.name = "md",
+               .extension = ".md",
+               .is_text = true,
+               .has_side_files = true,
+               .uses_pixels = true},
     .page = md_page,
     .close = md_close,
 };

@@ -1,32 +1,27 @@
 /* The model's text as it came, markers and all; pages parted by a form feed. */
 #include "result/writer.h"
 
-static void raw_open(struct writer_doc *d)
+static int raw_page(struct recto_writer *w, const struct recto_page *p)
 {
-    (void)d;
-}
-
-static void raw_page(struct writer_doc *d, const struct recto_page *p)
-{
-    if (d->n_page)
-        buf_char(d->out, '\f');
-    d->has_output = p->n_raw > 0;
-    buf_add(d->out, p->n_raw ? p->raw : "", p->n_raw);
+    if (w->n_page)
+        buf_char(&w->out, '\f');
+    w->has_output = p->n_raw > 0;
+    buf_add(&w->out, p->n_raw ? p->raw : "", p->n_raw);
     if (p->n_raw && p->raw[p->n_raw - 1] != '\n')
-        buf_char(d->out, '\n');
+        buf_char(&w->out, '\n');
+    return 0;
 }
 
 /* A form feed is not the end of a line. */
-static void raw_close(struct writer_doc *d)
+static int raw_close(struct recto_writer *w)
 {
-    if (d->n_page > 1 && !d->has_output)
-        buf_char(d->out, '\n');
+    if (w->n_page > 1 && !w->has_output)
+        buf_char(&w->out, '\n');
+    return 0;
 }
 
 const struct writer writer_raw = {
-    .name = "raw",
-    .extension = ".raw.txt",
-    .open = raw_open,
+    .format = {.name = "raw", .extension = ".raw.txt", .is_text = true},
     .page = raw_page,
     .close = raw_close,
 };

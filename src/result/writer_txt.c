@@ -4,12 +4,7 @@
 #include "result/plain.h"
 #include "result/writer.h"
 
-static void txt_open(struct writer_doc *d)
-{
-    (void)d;
-}
-
-static void put_block(struct writer_doc *d, const struct recto_block *b, bool *is_first)
+static void put_block(struct recto_writer *w, const struct recto_block *b, bool *is_first)
 {
     struct buf part = {0};
     str text = {b->text, b->n_text};
@@ -19,38 +14,38 @@ static void put_block(struct writer_doc *d, const struct recto_block *b, bool *i
     else
         plain_put(&part, text);
     if (part.n && !*is_first)
-        buf_text(d->out, "\n\n");
+        buf_text(&w->out, "\n\n");
     if (part.n)
         *is_first = false;
-    buf_str(d->out, buf_view(&part));
+    buf_str(&w->out, buf_view(&part));
     buf_reset(&part);
 }
 
-static void txt_page(struct writer_doc *d, const struct recto_page *p)
+static int txt_page(struct recto_writer *w, const struct recto_page *p)
 {
     bool is_first = true;
 
-    if (d->n_page)
-        buf_char(d->out, '\f');
+    if (w->n_page)
+        buf_char(&w->out, '\f');
     for (int i = 0; i < p->n_block; i++)
-        if (d->opts->keep_furniture || !block_is_furniture(&p->block[i]))
-            put_block(d, &p->block[i], &is_first);
-    d->has_output = !is_first;
-    if (d->has_output)
-        buf_char(d->out, '\n');
+        if (w->opts.keep_furniture || !block_is_furniture(&p->block[i]))
+            put_block(w, &p->block[i], &is_first);
+    w->has_output = !is_first;
+    if (w->has_output)
+        buf_char(&w->out, '\n');
+    return 0;
 }
 
 /* A form feed is not the end of a line. */
-static void txt_close(struct writer_doc *d)
+static int txt_close(struct recto_writer *w)
 {
-    if (d->n_page > 1 && !d->has_output)
-        buf_char(d->out, '\n');
+    if (w->n_page > 1 && !w->has_output)
+        buf_char(&w->out, '\n');
+    return 0;
 }
 
 const struct writer writer_txt = {
-    .name = "txt",
-    .extension = ".txt",
-    .open = txt_open,
+    .format = {.name = "txt", .extension = ".txt", .is_text = true},
     .page = txt_page,
     .close = txt_close,
 };

@@ -187,6 +187,24 @@ int recto_write(const char *format, const struct recto_page *const *page, int n_
     return n < 0 ? RECTO_ENOMEM : 0;
 }
 
+static const struct recto_format formats[] = {{"md", ".md", true, false, false},
+                                              {"txt", ".txt", true, false, false},
+                                              {"json", ".json", true, false, false},
+                                              {"raw", ".raw.txt", true, false, false}};
+
+const struct recto_format *recto_format_at(int i)
+{
+    return i < 4 ? &formats[i] : NULL;
+}
+
+const struct recto_format *recto_format_find(const char *name)
+{
+    for (int i = 0; i < 4; i++)
+        if (strcmp(formats[i].name, name) == 0)
+            return &formats[i];
+    return NULL;
+}
+
 const char *recto_kind(const void *head, size_t n)
 {
     return NULL;

@@ -196,18 +196,35 @@ static void test_values(void **state)
     recto_page_reset(&p);
 }
 
-static void test_meta(void **state)
+static int take(void *out, const char *side, const void *bytes, size_t n)
 {
-    struct writer_meta meta = {
-        .model_sha256 = "5fca", .source_name = "a\xFF.png", .dpi = 144, .max_tokens = -1};
-    struct writer_opts opts = {.meta = &meta};
+    buf_add(out, bytes, n);
+    return 0;
+}
+
+static void test_facts(void **state)
+{
+    struct recto_write_options o;
+    struct recto_writer *w;
     struct buf b = {0};
 
-    writer_run(&writer_json, &opts, NULL, 0, &b);
+    recto_write_options_init(&o);
+    o.model_sha256 = "5fca";
+    o.name = "a\xFF.png";
+    o.dpi = "144";
+    o.created = "2026-01-01T00:00:00Z";
+    assert_int_equal(recto_writer_open(&w, "json", &o, take, &b), 0);
+    assert_int_equal(recto_writer_close(w), 0);
+    assert_non_null(strstr(b.p, "\"created\":\"2026-01-01T00:00:00Z\""));
     assert_non_null(strstr(b.p, "\"model_sha256\":\"5fca\",\"backend\":null"));
     assert_non_null(strstr(b.p, "\"name\":\"a\xEF\xBF\xBD.png\""));
     assert_non_null(strstr(b.p, "\"dpi\":144,\"guard\":null,\"max_tokens\":null"));
     assert_non_null(strstr(b.p, "\"pages\":[\n]}\n"));
+    buf_clear(&b);
+    o.dpi = "auto";
+    assert_int_equal(recto_writer_open(&w, "json", &o, take, &b), 0);
+    assert_int_equal(recto_writer_close(w), 0);
+    assert_non_null(strstr(b.p, "\"dpi\":\"auto\","));
     buf_reset(&b);
 }
 
@@ -275,7 +292,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_document),
-        cmocka_unit_test(test_values),     cmocka_unit_test(test_meta),
+        cmocka_unit_test(test_values),     cmocka_unit_test(test_facts),
         cmocka_unit_test(test_bad),        cmocka_unit_test(test_least),
     };
 

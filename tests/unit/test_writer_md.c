@@ -22,51 +22,99 @@ static const char example[] =
     REF("figure_title") DET("[[100, 610, 500, 640]]") "\nFig. 1. Map";
 /* clang-format on */
 
-/* Write pages and compare; pages are freed. */
-static void expect_pages(const struct writer *w, const struct writer_opts *opts,
-                         struct recto_page *page, int n, const char *want)
+/* A page whose upper half is white and whose lower half has many colours. */
+static int draw(void *ctx, int page, struct recto_image *im)
 {
-    const struct recto_page *list[4];
-    struct buf b = {0};
+    *im = *(const struct recto_image *)ctx;
+    im->rgb = mem_alloc((size_t)im->width * (size_t)im->height * 3);
+    memset(im->rgb, 255, (size_t)im->width * (size_t)im->height * 3);
+    for (int y = im->height / 2; y < im->height; y++)
+        for (int x = 0; x < im->width * 3; x++)
+            im->rgb[(size_t)y * (size_t)im->width * 3 + (size_t)x] = (unsigned char)(x * 7 + y);
+    return 0;
+}
 
+struct taken {
+    struct buf main, sides; /* sides: "NAME:first bytes in hex " of each */
+};
+
+static int take(void *ctx, const char *side, const void *bytes, size_t n)
+{
+    struct taken *t = ctx;
+    const unsigned char *p = bytes;
+
+    if (side)
+        buf_fmt(&t->sides, "%s:%02x%02x ", side, p[0], p[1]);
+    else
+        buf_add(&t->main, bytes, n);
+    return 0;
+}
+
+static struct recto_write_options options(void)
+{
+    struct recto_write_options o;
+
+    recto_write_options_init(&o);
+    return o;
+}
+
+/* Write pages and compare; pages are freed. sides NULL: there are no pixels. */
+static void expect_files(const char *format, const struct recto_write_options *opts,
+                         struct recto_page *page, int n, const char *want, const char *sides)
+{
+    struct recto_image size = {page[0].width, page[0].height, NULL};
+    struct recto_writer *w;
+    struct taken t = {0};
+
+    buf_add(&t.main, "", 0);
+    buf_add(&t.sides, "", 0);
+    assert_int_equal(writer_open(&w, format, opts, take, &t, sides ? draw : NULL, &size), 0);
     for (int i = 0; i < n; i++) {
         page[i].number = i + 1;
-        list[i] = &page[i];
-    }
-    buf_add(&b, "", 0);
-    writer_run(w, opts, list, n, &b);
-    assert_string_equal(b.p, want);
-    buf_reset(&b);
-    for (int i = 0; i < n; i++)
+        assert_int_equal(recto_writer_page(w, &page[i]), 0);
         recto_page_reset(&page[i]);
+    }
+    assert_int_equal(recto_writer_close(w), 0);
+    assert_string_equal(t.main.p, want);
+    assert_string_equal(t.sides.p, sides ? sides : "");
+    buf_reset(&t.main);
+    buf_reset(&t.sides);
+}
+
+static void expect_pages(const char *format, const struct recto_write_options *opts,
+                         struct recto_page *page, int n, const char *want)
+{
+    expect_files(format, opts, page, n, want, NULL);
 }
 
 static void expect_md(const char *in, const char *want)
 {
-    struct writer_opts opts = {0};
+    struct recto_write_options opts = options();
     struct recto_page p = test_page(str_of(in), RECTO_FINISH_EOS);
 
-    expect_pages(&writer_md, &opts, &p, 1, want);
+    expect_pages("md", &opts, &p, 1, want);
 }
 
 static void expect_txt(const char *in, const char *want)
 {
-    struct writer_opts opts = {0};
+    struct recto_write_options opts = options();
     struct recto_page p = test_page(str_of(in), RECTO_FINISH_EOS);
 
-    expect_pages(&writer_txt, &opts, &p, 1, want);
+    expect_pages("txt", &opts, &p, 1, want);
 }
 
 static void test_example_md(void **state)
 {
-    struct writer_opts opts = {.figures = true, .stem = "x"};
+    struct recto_write_options opts = options();
     struct recto_page p = PAGE(example);
 
     p.width = 1998, p.height = 2997;
-    expect_pages(
-        &writer_md, &opts, &p, 1,
+    opts.stem = "x";
+    expect_files(
+        "md", &opts, &p, 1,
         "# Report\n\nCost is \\$5 (2024).\n\n$$\nE \\coloneqq mc^{2} \\quad (1)\n$$\n\n" TABLE
-        "\n\n![Fig. 1. Map](x.files/p0001-f1.jpg)\n\n*Fig. 1. Map*\n");
+        "\n\n![Fig. 1. Map](x.files/p0001-f1.jpg)\n\n*Fig. 1. Map*\n",
+        "p0001-f1.jpg:ffd8 ");
 }
 
 static void test_example_stdout(void **state)
@@ -98,12 +146,12 @@ static void test_example_txt(void **state)
 
 static void test_raw(void **state)
 {
-    struct writer_opts opts = {0};
+    struct recto_write_options opts = options();
     struct recto_page p[2] = {PAGE(REF("text") DET(BOX) "\nA"), PAGE("B\n")},
                       q[2] = {PAGE("A"), PAGE("")};
 
-    expect_pages(&writer_raw, &opts, p, 2, REF("text") DET(BOX) "\nA\n\fB\n");
-    expect_pages(&writer_raw, &opts, q, 2, "A\n\f\n");
+    expect_pages("raw", &opts, p, 2, REF("text") DET(BOX) "\nA\n\fB\n");
+    expect_pages("raw", &opts, q, 2, "A\n\f\n");
 }
 
 /* ---- Markdown -------------------------------------------------------------------------------- */
@@ -143,10 +191,11 @@ static void test_math(void **state)
 
 static void test_tex_math(void **state)
 {
-    struct writer_opts opts = {.tex_math = true};
+    struct recto_write_options opts = options();
     struct recto_page p = PAGE("a \\(x\\) $5 \\[ y \\]");
 
-    expect_pages(&writer_md, &opts, &p, 1, "a \\( x \\) \\$5 \\[ y \\]\n");
+    opts.math = "tex";
+    expect_pages("md", &opts, &p, 1, "a \\( x \\) \\$5 \\[ y \\]\n");
 }
 
 static void test_safety(void **state)
@@ -202,57 +251,63 @@ static void test_furniture(void **state)
     static const char in[] = REF("header") DET("[]") "\nH\n\n" REF("text")
         DET("[]") "\nA\n\n" REF("page_number") DET("[]") "\n7\n\n" REF("footer")
             DET("[]") "\nF\n\n" REF("footnote") DET("[]") "\nN";
-    struct writer_opts keep = {.keep_furniture = true};
+    struct recto_write_options keep = options();
     struct recto_page p = PAGE(in), q = PAGE(in);
 
+    keep.keep_furniture = true;
     expect_md(in, "A\n\nN\n");
     expect_txt(in, "A\n\nN\n");
-    expect_pages(&writer_md, &keep, &p, 1, "H\n\nA\n\n7\n\nF\n\nN\n");
-    expect_pages(&writer_txt, &keep, &q, 1, "H\n\nA\n\n7\n\nF\n\nN\n");
+    expect_pages("md", &keep, &p, 1, "H\n\nA\n\n7\n\nF\n\nN\n");
+    expect_pages("txt", &keep, &q, 1, "H\n\nA\n\n7\n\nF\n\nN\n");
 }
 
 /* One crop a box, numbered over the page; boxes without a picture in them have none. */
 static void test_figures(void **state)
 {
-    struct writer_opts opts = {.figures = true, .stem = "a b(c)"};
+    struct recto_write_options opts = options();
     struct recto_page p = PAGE(REF("figure_title") DET("[]") "\nA [1] <b\n\n" REF("image") DET(
         "[[0, 0, 500, 500], [1, 1, 1, 9], [0, 0, 3, 3], [0, 500, 500, 999]]") "\n\n\n" REF("text")
                                    DET("[]") "\nT\n\n" REF("chart")
                                        DET("[[0, 0, 99, 99]]") "\nbars");
 
     p.width = p.height = 1000;
-    expect_pages(&writer_md, &opts, &p, 1,
-                 "*A [1] &lt;b*\n\n![A \\[1\\] &lt;b](a%20b%28c%29.files/p0001-f1.jpg)\n\n"
+    opts.stem = "a b(c)";
+    expect_files("md", &opts, &p, 1,
+                 "*A [1] &lt;b*\n\n![A \\[1\\] &lt;b](a%20b%28c%29.files/p0001-f1.png)\n\n"
                  "![A \\[1\\] &lt;b](a%20b%28c%29.files/p0001-f2.jpg)\n\nT\n\n"
-                 "![](a%20b%28c%29.files/p0001-f3.jpg)\n\nbars\n");
+                 "![](a%20b%28c%29.files/p0001-f3.png)\n\nbars\n",
+                 "p0001-f1.png:8950 p0001-f2.jpg:ffd8 p0001-f3.png:8950 ");
 }
 
 static void test_pages(void **state)
 {
-    struct writer_opts none = {0}, blank = {.page_break = ""}, rule = {.page_break = "* * *"};
+    struct recto_write_options none = options(), blank = options(), rule = options();
     struct recto_page p[3] = {PAGE("A"), PAGE(""), PAGE("C")}, q[2] = {PAGE("A"), PAGE("B")},
                       r[2] = {PAGE("A"), PAGE("B")};
 
-    expect_pages(&writer_md, &none, p, 3, "A\n\n<!-- page 2 -->\n\n<!-- page 3 -->\n\nC\n");
-    expect_pages(&writer_md, &blank, q, 2, "A\n\nB\n");
-    expect_pages(&writer_md, &rule, r, 2, "A\n\n* * *\n\nB\n");
+    blank.page_break = "";
+    rule.page_break = "* * *";
+    expect_pages("md", &none, p, 3, "A\n\n<!-- page 2 -->\n\n<!-- page 3 -->\n\nC\n");
+    expect_pages("md", &blank, q, 2, "A\n\nB\n");
+    expect_pages("md", &rule, r, 2, "A\n\n* * *\n\nB\n");
 }
 
 static void test_problem_pages(void **state)
 {
-    struct writer_opts none = {0}, blank = {.page_break = ""};
+    struct recto_write_options none = options(), blank = options();
     struct recto_page p[3] = {PAGE("A"), PAGE("B"), PAGE("")}, q[2] = {PAGE("A"), PAGE("B")};
 
+    blank.page_break = "";
     p[0].status = RECTO_PAGE_SUSPECT;
     p[1].status = RECTO_PAGE_LOOP;
     p[2].status = RECTO_PAGE_ERROR;
     p[2].error_text = mem_strdup("damaged: --> <script>\n-- x");
-    expect_pages(&writer_md, &none, p, 3,
+    expect_pages("md", &none, p, 3,
                  "<!-- page 1: suspect, text may be wrong -->\n\nA\n\n<!-- page 2: loop, text "
                  "incomplete -->\n\nB\n\n"
                  "<!-- page 3: error: damaged: -   <script  -  x -->\n");
     q[1].status = RECTO_PAGE_LENGTH;
-    expect_pages(&writer_md, &blank, q, 2, "A\n\n<!-- page 2: length, text incomplete -->\n\nB\n");
+    expect_pages("md", &blank, q, 2, "A\n\n<!-- page 2: length, text incomplete -->\n\nB\n");
 }
 
 static void test_empty(void **state)
@@ -285,11 +340,11 @@ static void test_txt(void **state)
 
 static void test_txt_pages(void **state)
 {
-    struct writer_opts none = {0};
+    struct recto_write_options none = options();
     struct recto_page p[3] = {PAGE("A"), PAGE(""), PAGE("C")}, q[2] = {PAGE("A"), PAGE("")};
 
-    expect_pages(&writer_txt, &none, p, 3, "A\n\f\fC\n");
-    expect_pages(&writer_txt, &none, q, 2, "A\n\f\n");
+    expect_pages("txt", &none, p, 3, "A\n\f\fC\n");
+    expect_pages("txt", &none, q, 2, "A\n\f\n");
 }
 
 /* ---- the mini model's pages ------------------------------------------------------------------ */
