@@ -81,7 +81,7 @@ static int broken_attend(struct device *d, tensor out, tensor q, struct kv *kv, 
 
 static void open_mini(struct engine *e, struct backend *be, int64_t kv_tok, int running)
 {
-    struct device_opts dev = {"cpu", "fp32", "auto", false, 2};
+    struct device_opts dev = {.name = "cpu", .precision = "fp32", .kernels = "auto", .threads = 2};
     struct engine_opts o = {.max_running = running,
                             .max_waiting = 16,
                             .reserve = running > 1,
