@@ -35,7 +35,7 @@ static void on_done(struct request *q)
     atomic_fetch_add(&p->n_done, 1);
 }
 
-static void on_token(struct request *q, int32_t id)
+static void on_token(struct request *q, struct pick pick)
 {
     struct page *p = q->owner;
 
