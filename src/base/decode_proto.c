@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/wire.h"
 
 #include <string.h>
 
@@ -9,35 +10,6 @@
 #define REQUEST_MAGIC 0x31514452u /* "RDQ1" */
 #define ANSWER_MAGIC  0x31414452u /* "RDA1" */
 #define KIND_IMAGE    1
-
-/* Writing and reading advance *p. */
-static void put32(unsigned char **p, uint32_t v)
-{
-    for (int i = 0; i < 4; i++)
-        *(*p)++ = (unsigned char)(v >> (8 * i));
-}
-
-static void put64(unsigned char **p, uint64_t v)
-{
-    put32(p, (uint32_t)v);
-    put32(p, (uint32_t)(v >> 32));
-}
-
-static uint32_t get32(const unsigned char **p)
-{
-    uint32_t v = 0;
-
-    for (int i = 0; i < 4; i++)
-        v |= (uint32_t) * (*p)++ << (8 * i);
-    return v;
-}
-
-static uint64_t get64(const unsigned char **p)
-{
-    uint64_t lo = get32(p);
-
-    return lo | (uint64_t)get32(p) << 32;
-}
 
 /* A field of n bytes that ends with at least one NUL; what is not printable ASCII becomes '?'. */
 static void put_text(unsigned char **p, const char *s, size_t n)
@@ -63,7 +35,7 @@ static int get_text(const unsigned char **p, char *s, size_t n)
 
 static int get_int(const unsigned char **p, const char *what, int lo, int hi, int *out)
 {
-    uint32_t v = get32(p);
+    uint32_t v = wire_get32(p);
 
     if (v > INT32_MAX || (int)v < lo || (int)v > hi)
         return err(RECTO_EFORMAT, "its %s is %u, expected %d to %d", what, (unsigned)v, lo, hi);
@@ -73,19 +45,19 @@ static int get_int(const unsigned char **p, const char *what, int lo, int hi, in
 
 void decode_hello_pack(unsigned char out[DECODE_HELLO_BYTES], const struct decode_hello *h)
 {
-    put32(&out, HELLO_MAGIC);
-    put32(&out, DECODE_VERSION);
-    put32(&out, h->flags);
+    wire_put32(&out, HELLO_MAGIC);
+    wire_put32(&out, DECODE_VERSION);
+    wire_put32(&out, h->flags);
 }
 
 int decode_hello_unpack(struct decode_hello *h, const unsigned char in[DECODE_HELLO_BYTES])
 {
-    if (get32(&in) != HELLO_MAGIC)
+    if (wire_get32(&in) != HELLO_MAGIC)
         return err(RECTO_EFORMAT, "it does not greet as recto-decode does");
-    if (get32(&in) != DECODE_VERSION)
+    if (wire_get32(&in) != DECODE_VERSION)
         return err(RECTO_EFORMAT,
                    "it is of another version: install recto and recto-decode together");
-    h->flags = get32(&in);
+    h->flags = wire_get32(&in);
     if (h->flags & ~(unsigned)(DECODE_NO_LANDLOCK | DECODE_NO_SECCOMP | DECODE_REFUSED))
         return err(RECTO_EFORMAT, "its greeting has unknown flags %#x", h->flags);
     return 0;
@@ -93,25 +65,25 @@ int decode_hello_unpack(struct decode_hello *h, const unsigned char in[DECODE_HE
 
 void decode_request_pack(unsigned char out[DECODE_REQUEST_BYTES], const struct decode_request *q)
 {
-    put32(&out, REQUEST_MAGIC);
-    put32(&out, KIND_IMAGE);
-    put64(&out, q->n_bytes);
-    put64(&out, (uint64_t)q->max_pixels);
-    put64(&out, (uint64_t)q->keep_pixels);
-    put32(&out, (uint32_t)q->frame);
+    wire_put32(&out, REQUEST_MAGIC);
+    wire_put32(&out, KIND_IMAGE);
+    wire_put64(&out, q->n_bytes);
+    wire_put64(&out, (uint64_t)q->max_pixels);
+    wire_put64(&out, (uint64_t)q->keep_pixels);
+    wire_put32(&out, (uint32_t)q->frame);
 }
 
 int decode_request_unpack(struct decode_request *q, const unsigned char in[DECODE_REQUEST_BYTES])
 {
     uint64_t max_pixels, keep_pixels;
 
-    if (get32(&in) != REQUEST_MAGIC)
+    if (wire_get32(&in) != REQUEST_MAGIC)
         return err(RECTO_EFORMAT, "not a request");
-    if (get32(&in) != KIND_IMAGE)
+    if (wire_get32(&in) != KIND_IMAGE)
         return err(RECTO_EFORMAT, "a request of unknown kind");
-    q->n_bytes = get64(&in);
-    max_pixels = get64(&in);
-    keep_pixels = get64(&in);
+    q->n_bytes = wire_get64(&in);
+    max_pixels = wire_get64(&in);
+    keep_pixels = wire_get64(&in);
     TRY(get_int(&in, "frame", 0, DECODE_COUNT_ONLY, &q->frame));
     if (q->n_bytes > DECODE_FILE_MAX)
         return err(RECTO_EFORMAT, "a file of more than %llu bytes",
@@ -126,20 +98,20 @@ int decode_request_unpack(struct decode_request *q, const unsigned char in[DECOD
 
 void decode_answer_pack(unsigned char out[DECODE_ANSWER_BYTES], const struct decode_answer *a)
 {
-    put32(&out, ANSWER_MAGIC);
-    put32(&out, (uint32_t)-a->code);
-    put32(&out, (uint32_t)a->width);
-    put32(&out, (uint32_t)a->height);
-    put32(&out, (uint32_t)a->declared_width);
-    put32(&out, (uint32_t)a->declared_height);
-    put32(&out, (uint32_t)a->reduce);
-    put32(&out, (uint32_t)a->rows);
-    put32(&out, (uint32_t)a->orientation);
-    put32(&out, a->flags);
-    put32(&out, (uint32_t)a->dpi_x);
-    put32(&out, (uint32_t)a->dpi_y);
-    put32(&out, (uint32_t)a->n_frame);
-    put64(&out, a->n_rgb);
+    wire_put32(&out, ANSWER_MAGIC);
+    wire_put32(&out, (uint32_t)-a->code);
+    wire_put32(&out, (uint32_t)a->width);
+    wire_put32(&out, (uint32_t)a->height);
+    wire_put32(&out, (uint32_t)a->declared_width);
+    wire_put32(&out, (uint32_t)a->declared_height);
+    wire_put32(&out, (uint32_t)a->reduce);
+    wire_put32(&out, (uint32_t)a->rows);
+    wire_put32(&out, (uint32_t)a->orientation);
+    wire_put32(&out, a->flags);
+    wire_put32(&out, (uint32_t)a->dpi_x);
+    wire_put32(&out, (uint32_t)a->dpi_y);
+    wire_put32(&out, (uint32_t)a->n_frame);
+    wire_put64(&out, a->n_rgb);
     put_text(&out, a->kind, DECODE_KIND_MAX);
     put_text(&out, a->text, DECODE_TEXT_MAX);
 }
@@ -185,7 +157,7 @@ int decode_answer_unpack(struct decode_answer *a, const unsigned char in[DECODE_
 {
     int minus_code;
 
-    if (get32(&in) != ANSWER_MAGIC)
+    if (wire_get32(&in) != ANSWER_MAGIC)
         return err(RECTO_EFORMAT, "it does not answer as recto-decode does");
     TRY(get_int(&in, "error code", 0, 1000, &minus_code));
     a->code = -minus_code;
@@ -200,7 +172,7 @@ int decode_answer_unpack(struct decode_answer *a, const unsigned char in[DECODE_
     TRY(get_int(&in, "resolution", 0, DECODE_DPI_MAX, &a->dpi_x));
     TRY(get_int(&in, "resolution", 0, DECODE_DPI_MAX, &a->dpi_y));
     TRY(get_int(&in, "frame count", 0, DECODE_FRAMES_MAX, &a->n_frame));
-    a->n_rgb = get64(&in);
+    a->n_rgb = wire_get64(&in);
     TRY(get_text(&in, a->kind, DECODE_KIND_MAX));
     TRY(get_text(&in, a->text, DECODE_TEXT_MAX));
     if (a->code)

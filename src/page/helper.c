@@ -3,69 +3,17 @@
 #include "base/clock.h"
 #include "base/decode_proto.h"
 #include "base/err.h"
+#include "page/spawn.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define GRACE_MS 200 /* for a helper that hung up to be seen dead, with the reason */
-
-static int spawn(pid_t *pid, const char *path, bool is_strict, int their_end)
-{
-    char *argv[] = {(char *)"recto-decode", is_strict ? (char *)"--strict" : NULL, NULL};
-    char *envp[] = {NULL};
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attr;
-    sigset_t none, all;
-    int e;
-
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_init(&attr);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                        POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask(&attr, &none);
-    posix_spawnattr_setsigdefault(&attr, &all);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, their_end, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&files, their_end, STDOUT_FILENO);
-    posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-    e = posix_spawn(pid, path, &files, &attr, argv, envp);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attr);
-    return e;
-}
-
-/* Above 2, so that the child's dup2 over 0 and 1 cannot hit an end of the stream itself. */
-static int raise_fd(int fd)
-{
-    int high;
-
-    if (fd > STDERR_FILENO)
-        return fd;
-    high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    close(fd);
-    return high;
-}
-
-static int make_stream(int fd[2])
-{
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
-        return errno;
-    fd[0] = raise_fd(fd[0]);
-    fd[1] = raise_fd(fd[1]);
-    if (fd[0] >= 0 && fd[1] >= 0)
-        return 0;
-    close(fd[0]);
-    close(fd[1]);
-    return EMFILE;
-}
 
 static int greet(struct helper *h, const char *path, int64_t deadline_ns)
 {
@@ -96,14 +44,15 @@ static int greet(struct helper *h, const char *path, int64_t deadline_ns)
 
 int helper_start(struct helper *h, const char *path, bool is_strict, int64_t deadline_ns)
 {
+    const char *argv[] = {path, is_strict ? "--strict" : NULL, NULL};
     int fd[2], e;
 
     *h = HELPER_NONE;
-    e = make_stream(fd);
+    e = spawn_stream(fd);
     if (e)
         return err(RECTO_ERENDER, "page could not be drawn: no stream to %s: %s", path,
                    strerror(e));
-    e = spawn(&h->pid, path, is_strict, fd[1]);
+    e = spawn_program(&h->pid, argv, (int[]){fd[1], fd[1], -1}, 3);
     close(fd[1]);
     if (e) {
         h->pid = 0;

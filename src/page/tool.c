@@ -3,62 +3,16 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "page/spawn.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define CHUNK 65536
-
-/* A pipe whose ends are above 2, so that the child's dup2 cannot hit them. */
-static int open_pipe(int fd[2])
-{
-    int low[2];
-
-    if (pipe2(low, O_CLOEXEC) < 0)
-        return errno;
-    for (int i = 0; i < 2; i++) {
-        fd[i] = fcntl(low[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-        close(low[i]);
-    }
-    if (fd[0] >= 0 && fd[1] >= 0)
-        return 0;
-    for (int i = 0; i < 2; i++)
-        if (fd[i] >= 0)
-            close(fd[i]);
-    return EMFILE;
-}
-
-static int spawn(pid_t *pid, const struct tool_ask *a, int out, int complaint)
-{
-    char *envp[] = {NULL};
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attr;
-    sigset_t none, all;
-    int e;
-
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_init(&attr);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                        POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask(&attr, &none);
-    posix_spawnattr_setsigdefault(&attr, &all);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, a->input, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&files, complaint, STDERR_FILENO);
-    posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-    e = posix_spawn(pid, a->argv[0], &files, &attr, (char **)a->argv, envp);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attr);
-    return e;
-}
 
 /* Take what is there; false at the end of the stream. */
 static bool take(int fd, struct buf *b, size_t most)
@@ -134,14 +88,14 @@ int tool_run(struct tool_result *r, const struct tool_ask *a)
     pid_t pid;
 
     *r = (struct tool_result){0};
-    if ((e = open_pipe(out)))
+    if ((e = spawn_pipe(out)))
         return cannot_start(a->argv[0], e);
-    if ((e = open_pipe(complaint))) {
+    if ((e = spawn_pipe(complaint))) {
         close(out[0]);
         close(out[1]);
         return cannot_start(a->argv[0], e);
     }
-    e = spawn(&pid, a, out[1], complaint[1]);
+    e = spawn_program(&pid, a->argv, (int[]){a->input, out[1], complaint[1]}, 3);
     close(out[1]);
     close(complaint[1]);
     if (e == 0) {
