@@ -61,12 +61,12 @@ static void call_start(struct call *c, const struct pdf *p)
 }
 
 /* Each process gets a description of the file of its own, since they share no position then. */
-static int reopen(int fd)
+int pdf_reopen(const struct pdf *p)
 {
     char path[64];
     int again;
 
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", p->fd);
     again = open(path, O_RDONLY | O_CLOEXEC);
     return again >= 0 ? again : err(RECTO_EREAD, "cannot read: %s", strerror(errno));
 }
@@ -78,7 +78,7 @@ static int call_run(struct call *c, const struct pdf *p, struct tool_ask *a, str
     *r = (struct tool_result){0};
     a->argv = c->argv;
     a->timeout_ms = p->tool.timeout_ms;
-    a->input = reopen(p->fd);
+    a->input = pdf_reopen(p);
     if (a->input < 0)
         return a->input;
     rc = tool_run(r, a);
@@ -169,6 +169,7 @@ int pdf_open(struct pdf *p, const struct pdf_tool *tool, int fd, const char *pas
 
     *p = (struct pdf){.tool = *tool, .fd = fd};
     p->tool.helper = mem_strdup(tool->helper);
+    p->password_given = password ? mem_strdup(password) : NULL;
     rc = ask_info(p);
     for (int i = 0; rc == RECTO_EPASSWORD && password && i < 2; i++) {
         free(p->password);
@@ -180,13 +181,19 @@ int pdf_open(struct pdf *p, const struct pdf_tool *tool, int fd, const char *pas
     return rc;
 }
 
+static void forget(char *password)
+{
+    if (password)
+        explicit_bzero(password, strlen(password));
+    free(password);
+}
+
 void pdf_close(struct pdf *p)
 {
     if (p->fd > 0)
         close(p->fd);
-    if (p->password)
-        explicit_bzero(p->password, strlen(p->password));
-    free(p->password);
+    forget(p->password);
+    forget(p->password_given);
     free(p->page);
     free((char *)p->tool.helper);
     *p = (struct pdf){.fd = -1};

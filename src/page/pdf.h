@@ -26,7 +26,8 @@ struct pdf_page {
 struct pdf {
     struct pdf_tool tool;
     int fd;
-    char *password; /* owned; NULL: none */
+    char *password;       /* that opened it; owned; NULL: none */
+    char *password_given; /* whether it was needed or not; owned; NULL: none */
     bool password_is_owners;
     int n_page;
     struct pdf_page *page; /* [n_page] */
@@ -46,6 +47,8 @@ bool pdf_is(const void *head, size_t n);
  *     RECTO_ERENDER    the helper or poppler is missing, or fails */
 int pdf_open(struct pdf *p, const struct pdf_tool *tool, int fd, const char *password);
 void pdf_close(struct pdf *p);
+/* The file once more, with a position of its own, for a process that reads it. The caller's. RECTO_EREAD. */
+int pdf_reopen(const struct pdf *p);
 
 struct pdf_look {
     int dpi;           /* 0: auto (dpi.h) */
