@@ -1,15 +1,13 @@
 #include "page/inkcheck.h"
 
 #include "base/err.h"
+#include "base/ink.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define TRIM       0.02
-#define BINS       64
-#define QUIET_D    40 /* differences up to this are paper and its noise */
-#define LEAST_T    16
 #define MIN_PIXELS 6
 #define MIN_SIDE   4
 
@@ -27,59 +25,6 @@ static struct field trimmed(const unsigned char *rgb, int stride, struct view_fr
     size_t at = (size_t)(f.y + dy) * (size_t)stride + (size_t)(f.x + dx);
 
     return (struct field){rgb + at * 3, f.w - 2 * dx, f.h - 2 * dy, stride};
-}
-
-static const unsigned char *row_of(const struct field *f, int y)
-{
-    return f->first + (size_t)y * (size_t)f->stride * 3;
-}
-
-static void background(const struct field *f, unsigned char back[3])
-{
-    int count[3][BINS] = {{0}};
-
-    for (int y = 0; y < f->h; y++) {
-        const unsigned char *p = row_of(f, y);
-
-        for (int x = 0; x < f->w; x++, p += 3)
-            for (int c = 0; c < 3; c++)
-                count[c][p[c] * BINS / 256]++;
-    }
-    for (int c = 0; c < 3; c++) {
-        int best = 0;
-
-        for (int b = 1; b < BINS; b++)
-            if (count[c][b] > count[c][best])
-                best = b;
-        back[c] = (unsigned char)(best * 256 / BINS + 128 / BINS);
-    }
-}
-
-/* diff [h][w] = d of each pixel; returns T. */
-static int differences(const struct field *f, unsigned char *diff)
-{
-    int count[256] = {0}, n_quiet = 0, seen = 0, median = 0, t;
-    unsigned char back[3];
-
-    background(f, back);
-    for (int y = 0; y < f->h; y++) {
-        const unsigned char *p = row_of(f, y);
-
-        for (int x = 0; x < f->w; x++, p += 3) {
-            int d = 0;
-
-            for (int c = 0; c < 3; c++)
-                d = MAX(d, abs(p[c] - back[c]));
-            *diff++ = (unsigned char)d;
-            count[d]++;
-        }
-    }
-    for (int d = 0; d <= QUIET_D; d++)
-        n_quiet += count[d];
-    while (median < QUIET_D && (seen += count[median]) * 2 < n_quiet)
-        median++;
-    t = (int)(4 * 1.4826 * median);
-    return MAX(t, LEAST_T);
 }
 
 struct blob {
@@ -146,7 +91,7 @@ static int measure(struct ink *ink, const struct field *f)
         free(stack);
         return err(RECTO_ENOMEM, "no memory to look at the page's ink");
     }
-    ink->threshold = differences(f, map);
+    ink->threshold = ink_differences(map, f->first, (size_t)f->stride * 3, f->w, f->h);
     for (size_t i = 0; i < n; i++) {
         map[i] = map[i] > ink->threshold;
         ink->n_ink += map[i];

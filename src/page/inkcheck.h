@@ -2,10 +2,8 @@
  * dense that a small model will not read it (on its 1024 x 1024 global view)?
  *
  * A raster is halved by means of 2 x 2 while its longer side is over 3000. The page is trimmed by
- * 2 % on each side.  Background, per channel: centre of the
- * fullest of 64 bins.  d = max over channels |value - background|; sigma = 1.4826 times the median
- * of the d up to 40; ink is d > T = max(16, 4 sigma).  8-connected components of ink with at least
- * 6 pixels and a side of at least 4 are kept: letters and larger; not dust. */
+ * 2 % on each side.  What ink is: base/ink.h.  8-connected components of ink with at least 6
+ * pixels and a side of at least 4 are kept: letters and larger; not dust. */
 #ifndef RECTO_PAGE_INKCHECK_H
 #define RECTO_PAGE_INKCHECK_H
 

@@ -183,7 +183,7 @@ static void put_text(struct plain *k, str s)
 }
 
 /* A table's cell: only math loses its delimiters, the rest was HTML and is decoded already. */
-static void put_cell(struct buf *out, str text)
+void plain_put_cell(struct buf *out, str text)
 {
     struct spans spans = spans_of(text);
     struct span s;
@@ -202,7 +202,7 @@ static void put_table(struct plain *k, const struct table *t)
     need_line_start(k);
     if (k->out->n > k->from)
         put_newline(k);
-    table_put_rows(k->out, t, put_cell);
+    table_put_rows(k->out, t, plain_put_cell);
     put_newline(k);
     put_newline(k);
 }

@@ -12,5 +12,7 @@
 /* Append, without blank lines at the ends or in a row, without spaces at line ends, without a
  * newline at the end. */
 void plain_put(struct buf *out, str text);
+/* The same for the text of a table's cell, which is plain but for math. */
+void plain_put_cell(struct buf *out, str text);
 
 #endif
