@@ -28,15 +28,11 @@ int figure_cut(struct recto_writer *w, const struct recto_page *p, struct recto_
                int *n_figure, struct figure *f)
 {
     const struct recto_image *im = figure_is_there(p, box) ? writer_pixels(w, p) : NULL;
-    struct recto_box px;
     int rc;
 
     if (!im)
         return 0;
-    px = box_px(box, im->width, im->height);
-    if (px.x2 == px.x1 || px.y2 == px.y1) /* drawn smaller than it was read */
-        return 0;
-    rc = encode(f, im, px);
+    rc = encode(f, im, box_px(box, p->width, p->height));
     if (rc < 0)
         return rc;
     f->number = ++*n_figure;

@@ -119,6 +119,12 @@ const struct recto_image *writer_pixels(struct recto_writer *w, const struct rec
         return NULL;
     }
     rc = w->draw(w->draw_ctx, p->number, &w->image);
+    if (rc == 0 && (w->image.width != p->width || w->image.height != p->height)) {
+        rc = err(RECTO_ESHAPE,
+                 "it is %d x %d now and was %d x %d: open the document as it was read",
+                 w->image.width, w->image.height, p->width, p->height);
+        recto_image_reset(&w->image);
+    }
     if (rc < 0)
         writer_warn(w, "page %d could not be drawn again for %s: %s", p->number,
                     w->kind->format.name, err_text());

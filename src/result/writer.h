@@ -51,7 +51,8 @@ int writer_open(struct recto_writer **out, const char *format, const struct rect
                 recto_sink_fn *sink, void *ctx, draw_fn *draw, void *draw_ctx);
 
 /* The pixels of a page, drawn on the first call for it and kept until another page's are asked
- * for. NULL when there are none: the writer does without, and the user has been told. */
+ * for; of the size that the page says. NULL when there are none: the writer does without, and the
+ * user has been told. */
 const struct recto_image *writer_pixels(struct recto_writer *w, const struct recto_page *p);
 
 /* Hand over a whole side file. */

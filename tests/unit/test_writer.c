@@ -152,6 +152,12 @@ static void test_pixels(void **state)
     }
     assert_int_equal(n_drawn, 2);
     assert_string_equal(warnings.p, "page 3 could not be drawn again for md: the helper died\n");
+    buf_clear(&warnings);
+    p[0].width++;
+    p[0].number = 5;
+    assert_int_equal(recto_writer_page(w, &p[0]), 0);
+    assert_non_null(strstr(warnings.p, "page 5 could not be drawn again for md: it is 16 x 16 now "
+                                       "and was 17 x 16"));
     assert_int_equal(recto_writer_close(w), 0);
     buf_clear(&warnings);
     assert_int_equal(recto_writer_open(&w, "md", &o, take, &s), 0);
@@ -179,7 +185,7 @@ static int count_sides(void *ctx, const char *side, const void *bytes, size_t n)
 
 static void test_document(void **state)
 {
-    struct recto_page p = PAGE(REF("image") DET("[[0, 0, 999, 999]]") "\n");
+    struct recto_page p = PAGE(REF("image") DET("[[0, 0, 999, 999]]") "\n"), look;
     struct recto_input in = {.path = SOURCE_DIR "/models/mini/pages/page00.png"};
     struct recto_settings set;
     struct recto_write_options o;
@@ -192,7 +198,9 @@ static void test_document(void **state)
     recto_write_options_init(&o);
     o.doc = doc;
     o.stem = "page00";
-    p.width = p.height = 500;
+    assert_int_equal(recto_document_look(doc, 1, &look), 0);
+    p.width = look.width, p.height = look.height;
+    recto_page_reset(&look);
     assert_int_equal(recto_writer_open(&w, "md", &o, count_sides, NULL), 0);
     assert_int_equal(recto_writer_page(w, &p), 0);
     assert_int_equal(recto_writer_close(w), 0);
