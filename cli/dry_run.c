@@ -64,10 +64,8 @@ static void look_at(const struct recto_input *in, const struct recto_settings *s
 
 int dry_run(const struct run *r, const struct options *o)
 {
-    struct recto_settings s;
     struct tally t = {0};
 
-    settings_from(o, &s);
     for (int i = 0; i < r->plan.n_doc; i++) {
         struct recto_input in = read_input(r, i);
         const struct input *from = r->plan.target[i].in;
@@ -75,7 +73,7 @@ int dry_run(const struct run *r, const struct options *o)
             say(SAY_ERROR, "%s: %s (%s)", from->path, from->fault, recto_error_name(from->error));
             t.n_failed++;
         } else
-            look_at(&in, &s, &t);
+            look_at(&in, &r->settings, &t);
     }
     return t.n_read == 0 ? EXIT_INPUT : t.n_failed > 0 ? EXIT_PAGES : EXIT_FINE;
 }

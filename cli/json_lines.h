@@ -5,8 +5,8 @@
  *     {"type":"file","file":…,"pages":N,"statuses":{"ok":N,…}}
  *     {"type":"end","exit":N,"pages":N,"tokens":N,"seconds":S}
  *
- * A path that is not UTF-8 is given as "file_bytes" in base64. In input order a page waits, as its
- * finished line, for the pages before it; in the order of finishing it does not. */
+ * A path that is not UTF-8 is given as "file_bytes" in base64. A file that an earlier run has finished (--resume) has no
+ * page lines, and "done_before":true. The order is the caller's affair. */
 #ifndef RECTO_CLI_JSON_LINES_H
 #define RECTO_CLI_JSON_LINES_H
 
@@ -16,6 +16,5 @@ void json_start(struct run *r, int n_doc, bool as_they_come);
 void json_page(struct run *r, int doc, const struct recto_page *p);
 void json_document(struct run *r, int doc);
 void json_end(struct run *r, int exit, double seconds);
-void json_reset(struct run *r);
 
 #endif

@@ -1,6 +1,7 @@
 #include "cli.h"
 #include "progress.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,6 +71,17 @@ static enum say_level say_level_of(const struct options *o)
     return opt_flag(o, OPT_VERBOSE) ? SAY_DEBUG : SAY_INFO;
 }
 
+static int open_log(const struct options *o)
+{
+    const char *path = opt_text(o, OPT_LOG);
+
+    if (!path || say_log_open(path) == 0)
+        return 0;
+    say(SAY_ERROR, "cannot write %s: %s (%s)", path, strerror(errno),
+        recto_error_name(RECTO_EOUTPUT));
+    return EXIT_OUTPUT;
+}
+
 static int run(const struct cmd *c, int argc, char **argv)
 {
     struct options o;
@@ -82,7 +94,9 @@ static int run(const struct cmd *c, int argc, char **argv)
         rc = print_help(c);
     } else {
         say_init(say_level_of(&o));
-        rc = c->run(&o);
+        rc = open_log(&o);
+        if (rc == 0)
+            rc = c->run(&o);
     }
     options_reset(&o);
     return rc;

@@ -1,5 +1,4 @@
-/* Where results go: the plan made before any work, files that are whole or absent, standard
- * output. */
+/* Where results go: the plan made before any work. */
 #ifndef RECTO_CLI_OUTPUT_H
 #define RECTO_CLI_OUTPUT_H
 
@@ -14,13 +13,18 @@ enum { MAX_FORMAT = 24 };
 struct target {
     const char *name;       /* the input, for messages */
     const struct input *in; /* where it came from */
-    char *file[MAX_FORMAT]; /* where each format goes; NULL on standard output */
+    char *file
+        [MAX_FORMAT]; /* where each format goes; NULL on standard output, or if it has side files only */
+    char *stem;       /* DIR/STEM: side files go into STEM.files; NULL on standard output */
+    char *work;       /* STEM.recto-work; NULL: nothing is kept for another run */
+    const char *key; /* STEM below -o DIR, for the manifest; NULL: there is none */
 };
 
 struct plan {
     int n_doc, n_format;
     const char *format[MAX_FORMAT]; /* "md", ... */
     bool to_stdout;
+    const char *dir;       /* of -o DIR, as given; NULL: none */
     bool json_lines;       /* standard output has those, not a text format */
     struct target *target; /* [n_doc], in the order of the inputs */
     struct inputs inputs;
@@ -32,12 +36,9 @@ struct plan {
 int plan_make(struct plan *p, const struct options *o);
 void plan_reset(struct plan *p);
 
-/* Write under a temporary name beside `path`, fsync, rename. What is not a regular file (a pipe,
- * /dev/null) is written in place. 0, or -1 with errno. */
-int save_file(const char *path, const char *text, size_t n);
-
-/* To standard output, at once; on a terminal control characters other than newline, tab and form
- * feed become '?'. 0, or -1 with errno: EPIPE when the reader has gone. */
-int put_text(const char *text, size_t n);
+/* names.c: fill in stem, work, key and file of every target, for -o DIR and for -o FILE. 0, or an exit code after a
+ * message. */
+int names_in_dir(struct plan *p, const char *dir);
+int names_of_file(struct plan *p, const char *file);
 
 #endif

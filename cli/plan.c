@@ -1,6 +1,7 @@
 #include "cli.h"
 #include "output.h"
 #include "progress.h"
+#include "work.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -55,110 +56,6 @@ static int parse_formats(struct plan *p, const char *list)
     }
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* DIR/BELOW/STEM.EXT; the stem is the base name, without its last suffix unless keep_suffix. */
-static char *file_name(const char *dir, const struct input *in, bool keep_suffix,
-                       const char *extension)
-{
-    const char *input = in->path;
-    const char *base = strcmp(input, "-") == 0 ? "stdin" : base_of(input);
-    const char *dot = strrchr(base, '.');
-    int n = dot && dot != base && !keep_suffix ? (int)(dot - base) : (int)strlen(base);
-    size_t n_dir = strlen(dir);
-    char *path = NULL;
-
-    while (n_dir > 1 && dir[n_dir - 1] == '/')
-        n_dir--;
-    if (asprintf(&path, "%.*s/%s%.*s%s", (int)n_dir, dir, in->below, n, base, extension) < 0)
-        return NULL;
-    for (char *s = path + n_dir + 1; *s; s++)
-        if ((unsigned char)*s < 0x20)
-            *s = '_';
-    return path;
-}
-
-struct entry {
-    const char *name;
-    int doc;
-};
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
-}
-
-/* Mark every document that has a file of the same name as another's; true if there was one. */
-static bool find_clashes(const struct plan *p, bool *clashes)
-{
-    int n = 0;
-    struct entry *e = calloc((size_t)p->n_doc * (size_t)p->n_format, sizeof *e);
-    bool any = false;
-
-    if (!e)
-        abort();
-    for (int i = 0; i < p->n_doc; i++) {
-        clashes[i] = false;
-        for (int f = 0; f < p->n_format; f++)
-            e[n++] = (struct entry){p->target[i].file[f], i};
-    }
-    qsort(e, (size_t)n, sizeof *e, by_name);
-    for (int i = 0; i + 1 < n; i++)
-        if (strcmp(e[i].name, e[i + 1].name) == 0)
-            any = clashes[e[i].doc] = clashes[e[i + 1].doc] = true;
-    free(e);
-    return any;
-}
-
-static int name_document(struct plan *p, int doc, const char *dir, bool keep_suffix)
-{
-    struct target *t = &p->target[doc];
-
-    for (int f = 0; f < p->n_format; f++) {
-        free(t->file[f]);
-        t->file[f] = file_name(dir, t->in, keep_suffix, recto_format_find(p->format[f])->extension);
-        if (!t->file[f])
-            return EXIT_BUG;
-    }
-    return 0;
-}
-
-static int refuse_clash(const struct plan *p, const bool *clashes)
-{
-    for (int i = 0; i < p->n_doc; i++)
-        if (clashes[i]) {
-            say(SAY_ERROR, "two inputs would both be written to %s; read them in separate runs",
-                p->target[i].file[0]);
-            return EXIT_USAGE;
-        }
-    return EXIT_BUG;
-}
-
-/* a.png and a.jpg become a.png.md and a.jpg.md, both of them; x/a.png and y/a.png cannot be told
- * apart. */
-static int name_in_dir(struct plan *p, const char *dir)
-{
-    bool *clashes = calloc((size_t)p->n_doc, sizeof *clashes);
-    int rc = clashes ? 0 : EXIT_BUG;
-
-    for (int i = 0; i < p->n_doc && rc == 0; i++)
-        rc = name_document(p, i, dir, false);
-    if (rc == 0 && find_clashes(p, clashes)) {
-        for (int i = 0; i < p->n_doc && rc == 0; i++)
-            if (clashes[i])
-                rc = name_document(p, i, dir, true);
-        if (rc == 0 && find_clashes(p, clashes))
-            rc = refuse_clash(p, clashes);
-    }
-    free(clashes);
-    return rc;
-}
-
 /* --- checks before any work ------------------------------------------------------------------- */
 static bool is_dir(const char *path)
 {
@@ -173,7 +70,8 @@ static bool same_file(const struct stat *a, const char *path)
            a->st_ino == b.st_ino;
 }
 
-static int check_file(const struct plan *p, const char *file, bool force)
+/* A new file, or one that may be replaced. */
+static int check_file(const struct plan *p, const char *file, bool may_exist)
 {
     struct stat st;
 
@@ -188,21 +86,60 @@ static int check_file(const struct plan *p, const char *file, bool force)
             say(SAY_ERROR, "%s: the result would replace an input", file);
             return EXIT_USAGE;
         }
-    if (force)
+    if (may_exist)
         return 0;
-    say(SAY_ERROR, "%s exists; --force replaces it", file);
+    say(SAY_ERROR, "%s exists; --force replaces it, --resume goes on with what is missing", file);
     return EXIT_USAGE;
 }
 
-static int check_outputs(const struct plan *p, bool force)
+/* A format without a main file is there when STEM.files is. */
+static int check_side_dir(const struct target *t, bool may_exist)
 {
-    int rc = 0;
+    char *dir = NULL;
 
-    for (int i = 0; i < p->n_doc; i++)
-        for (int f = 0; f < p->n_format; f++)
-            if (check_file(p, p->target[i].file[f], force) != 0)
-                rc = EXIT_USAGE;
-    return rc;
+    if (may_exist)
+        return 0;
+    if (asprintf(&dir, "%s.files", t->stem) < 0)
+        return EXIT_BUG;
+    bool exists = access(dir, F_OK) == 0;
+    if (exists)
+        say(SAY_ERROR, "%s exists; --force replaces what is in it", dir);
+    free(dir);
+    return exists ? EXIT_USAGE : 0;
+}
+
+/* What a run that was interrupted, or goes on, has left. */
+static int check_work(const struct target *t, bool may_exist)
+{
+    int is_locked = t->work ? work_is_locked(t->work) : -1;
+
+    if (is_locked > 0) {
+        say(SAY_ERROR, "%s: another run is at work on it (%s)", t->work,
+            recto_error_name(RECTO_EOUTPUT));
+        return EXIT_OUTPUT;
+    }
+    if (is_locked < 0 || may_exist)
+        return 0;
+    say(SAY_ERROR,
+        "%s exists: a run was interrupted; --resume goes on with it, --force starts anew", t->work);
+    return EXIT_USAGE;
+}
+
+static int check_outputs(const struct plan *p, bool may_exist)
+{
+    int worst = 0;
+
+    for (int i = 0; i < p->n_doc; i++) {
+        const struct target *t = &p->target[i];
+        for (int f = 0; f < p->n_format; f++) {
+            int rc = t->file[f] ? check_file(p, t->file[f], may_exist)
+                                : check_side_dir(t, may_exist);
+            worst = rc > worst ? rc : worst;
+        }
+        int rc = check_work(t, may_exist);
+        worst = rc > worst ? rc : worst;
+    }
+    return worst;
 }
 
 /* Make DIR and the folders above it, as `mkdir -p`; then it must be writable. */
@@ -231,7 +168,7 @@ static int prepare_dirs(const struct plan *p, const char *out)
     int rc = prepare_dir(out);
 
     for (int i = 0; i < p->n_doc && rc == 0; i++) {
-        char *file = p->target[i].file[0], *slash = strrchr(file, '/');
+        char *file = p->target[i].stem, *slash = strrchr(file, '/');
         if (!p->target[i].in->below[0])
             continue;
         *slash = 0;
@@ -262,7 +199,7 @@ static int check_parent(const char *file)
 }
 
 /* --- the plan --------------------------------------------------------------------------------- */
-static int plan_files(struct plan *p, const char *out, bool force)
+static int plan_files(struct plan *p, const char *out, bool may_exist)
 {
     size_t n = strlen(out);
     bool into_dir = out[n - 1] == '/' || is_dir(out);
@@ -271,12 +208,10 @@ static int plan_files(struct plan *p, const char *out, bool force)
     if (!into_dir && (p->n_doc > 1 || p->n_format > 1))
         return usage("several results need -o DIR/, a folder (the slash makes a new one), not -o ",
                      out);
-    if (into_dir)
-        rc = name_in_dir(p, out);
-    else
-        rc = (p->target[0].file[0] = strdup(out)) ? 0 : EXIT_BUG;
+    p->dir = into_dir ? out : NULL;
+    rc = into_dir ? names_in_dir(p, out) : names_of_file(p, out);
     if (rc == 0)
-        rc = check_outputs(p, force);
+        rc = check_outputs(p, may_exist);
     if (rc)
         return rc;
     return into_dir ? prepare_dirs(p, out) : check_parent(out);
@@ -312,13 +247,15 @@ int plan_make(struct plan *p, const struct options *o)
         return rc;
     p->to_stdout = !out || strcmp(out, "-") == 0;
     if (!p->to_stdout)
-        return plan_files(p, out, opt_flag(o, OPT_FORCE));
+        return plan_files(p, out, opt_flag(o, OPT_FORCE) || opt_flag(o, OPT_RESUME));
     if (p->json_lines && (list || out))
         return usage("--json-lines takes standard output; give the formats a folder: -o DIR/", "");
     if (p->json_lines) {
         p->n_format = 0;
         p->to_stdout = false;
     }
+    if (p->n_format == 1 && !recto_format_find(p->format[0])->is_text)
+        return usage("this format is no text and needs -o: ", p->format[0]);
     if (p->n_format > 1)
         return usage("several formats need a folder: -o DIR/", "");
     return 0;
@@ -326,9 +263,12 @@ int plan_make(struct plan *p, const struct options *o)
 
 void plan_reset(struct plan *p)
 {
-    for (int i = 0; p->target && i < p->n_doc; i++)
+    for (int i = 0; p->target && i < p->n_doc; i++) {
         for (int f = 0; f < MAX_FORMAT; f++)
             free(p->target[i].file[f]);
+        free(p->target[i].stem);
+        free(p->target[i].work);
+    }
     free(p->target);
     inputs_reset(&p->inputs);
     *p = (struct plan){0};

@@ -18,6 +18,7 @@ static struct {
     bool is_drawn; /* a progress line stands on the terminal */
     int total_docs;
     int64_t start_ms, drawn_ms;
+    FILE *log; /* NULL: none */
 } term = {.lock = PTHREAD_MUTEX_INITIALIZER, .most = SAY_INFO};
 
 static int64_t now_ms(void)
@@ -50,9 +51,37 @@ void say_init(enum say_level most)
     term.most = most;
 }
 
+bool say_hears(enum say_level level)
+{
+    return say_prints(level) || term.log;
+}
+
 bool say_prints(enum say_level level)
 {
     return level <= term.most;
+}
+
+int say_log_open(const char *path)
+{
+    term.log = fopen(path, "ae");
+    return term.log ? 0 : -1;
+}
+
+/* time=2025-01-31T12:00:00.123Z level=warn TEXT; the lock is held. */
+static void log_line(enum say_level level, const char *line)
+{
+    static const char *const name[] = {"error", "warn", "info", "debug"};
+    struct timespec now;
+    struct tm tm;
+    char when[32];
+
+    if (!term.log)
+        return;
+    clock_gettime(CLOCK_REALTIME, &now);
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &tm));
+    fprintf(term.log, "time=%s.%03ldZ level=%s %s\n", when, now.tv_nsec / 1000000, name[level],
+            line);
+    fflush(term.log);
 }
 
 void say(enum say_level level, const char *fmt, ...)
@@ -60,16 +89,19 @@ void say(enum say_level level, const char *fmt, ...)
     char line[2048];
     va_list args;
 
-    if (!say_prints(level))
+    if (!say_prints(level) && !term.log)
         return;
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
     defuse(line);
     pthread_mutex_lock(&term.lock);
-    erase_line();
-    fprintf(stderr, "recto: %s\n", line);
-    fflush(stderr);
+    if (say_prints(level)) {
+        erase_line();
+        fprintf(stderr, "recto: %s\n", line);
+        fflush(stderr);
+    }
+    log_line(level, line);
     pthread_mutex_unlock(&term.lock);
 }
 
@@ -119,25 +151,31 @@ static void fit(char *s)
     s[n] = 0;
 }
 
-/* [ 3/12 pages | 1 failed | 2.1 p/s | eta 0:04 ] page03.png */
-static void draw_line(int done, int total, int n_failed, double rate, double eta,
-                      const char *current)
+/* [ 37/120 pages | 2 retried | 1 loop | 3 failed | 8.4 p/s | eta 0:10 ] report.pdf p.12 */
+static void draw_line(const struct progress *p, double rate, double eta)
 {
-    char line[512], failed[32] = "", when[32] = "";
+    char line[700];
+    int n = snprintf(line, sizeof line, "[ %d/%d pages", p->done, p->total);
+    const struct {
+        int n;
+        const char *what;
+    } part[] = {{p->retried, "retried"}, {p->loop, "loop"}, {p->failed - p->loop, "failed"}};
 
-    if (n_failed > 0)
-        snprintf(failed, sizeof failed, " | %d failed", n_failed);
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        if (part[i].n > 0)
+            n += snprintf(line + n, sizeof line - (size_t)n, " | %d %s", part[i].n, part[i].what);
+    n += snprintf(line + n, sizeof line - (size_t)n, " | %.1f p/s", rate);
     if (eta >= 0)
-        snprintf(when, sizeof when, " | eta %d:%02d", (int)eta / 60, (int)eta % 60);
-    snprintf(line, sizeof line, "[ %d/%d pages%s | %.1f p/s%s ] %s", done, total, failed, rate,
-             when, current);
+        n += snprintf(line + n, sizeof line - (size_t)n, " | eta %d:%02d", (int)eta / 60,
+                      (int)eta % 60);
+    snprintf(line + n, sizeof line - (size_t)n, " ] %s", p->current);
     defuse(line);
     fit(line);
     fprintf(stderr, "\r%s\033[K", line);
     term.is_drawn = true;
 }
 
-void progress_show(int done, int total, int n_failed, const char *current)
+void progress_show(const struct progress *p)
 {
     int64_t now = now_ms();
 
@@ -147,15 +185,16 @@ void progress_show(int done, int total, int n_failed, const char *current)
     term.drawn_ms = now;
 
     double seconds = (double)(now - term.start_ms) / 1000;
+    int done = p->done - p->before;
     double rate = seconds > 0 ? done / seconds : 0;
-    double eta = done > 0 ? seconds / done * (total - done) : -1;
+    double eta = done > 0 ? seconds / done * (p->total - p->done) : -1;
     if (term.mode == PROGRESS_PLAIN) {
-        say(SAY_INFO, "time=%.0f done=%d total=%d rate=%.1f failed=%d", seconds, done, total, rate,
-            n_failed);
+        say(SAY_INFO, "time=%.0f done=%d total=%d rate=%.1f retried=%d failed=%d", seconds, p->done,
+            p->total, rate, p->retried, p->failed);
         return;
     }
     pthread_mutex_lock(&term.lock);
-    draw_line(done, total, n_failed, rate, eta, current);
+    draw_line(p, rate, eta);
     fflush(stderr);
     pthread_mutex_unlock(&term.lock);
 }

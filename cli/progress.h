@@ -13,7 +13,10 @@ enum progress_mode { PROGRESS_NONE, PROGRESS_PLAIN, PROGRESS_LINE };
 
 /* Print messages up to this level; call once, before any thread starts. */
 void say_init(enum say_level most);
+/* Append all messages to a file, too, with the time, whatever is printed. 0, or -1 with errno. */
+int say_log_open(const char *path);
 bool say_prints(enum say_level level);
+bool say_hears(enum say_level level); /* to print or for the log */
 /* `recto: ` + the sentence (printf style, no newline) as one line. */
 void say(enum say_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A recto_log_fn that says what the engine logs. */
@@ -22,9 +25,13 @@ void say_log(void *ctx, enum recto_log_level level, const char *line);
 /* "auto" is a line on a terminal and plain elsewhere; "plain" and "none" as they say. */
 enum progress_mode progress_mode_of(const char *name);
 void progress_start(enum progress_mode mode, int total_docs);
-/* The state to show, in pages; redrawn at most ten times a second (plain: a line every ten
- * seconds). */
-void progress_show(int done, int total, int n_failed, const char *current);
+struct progress {            /* pages */
+    int done, before, total; /* before: of those done, what an earlier run has read */
+    int retried, loop, failed;
+    const char *current; /* the one that has ended last */
+};
+/* Redrawn at most ten times a second (plain: a line every ten seconds). */
+void progress_show(const struct progress *p);
 /* A document ended: a line of its own in plain mode, when there are several documents. */
 void progress_document(const char *name, int n_page, const char *status);
 /* Take the line off the screen, because something else is about to be printed. */

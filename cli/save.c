@@ -1,7 +1,9 @@
-#include "output.h"
+#include "save.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,46 +49,89 @@ static void sync_dir(const char *path, size_t n_dir)
     free(dir);
 }
 
-static int write_in_place(const char *path, const char *text, size_t n)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    int rc = write_all(fd, text, n);
-    return close(fd) < 0 ? -1 : rc;
-}
-
-static int write_whole(const char *tmp, const char *path, const char *text, size_t n)
-{
-    int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return -1;
-    int rc = write_all(fd, text, n);
-    if (rc == 0)
-        rc = fsync(fd);
-    if (close(fd) < 0)
-        rc = -1;
-    return rc == 0 ? rename(tmp, path) : -1;
-}
-
-int save_file(const char *path, const char *text, size_t n)
+/* What is not a regular file (a pipe, /dev/null) is written in place: there is nothing to rename. */
+int save_open(struct save *s, const char *path)
 {
     struct stat st;
-    size_t n_dir;
 
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return write_in_place(path, text, n);
-    char *tmp = temporary_name(path, &n_dir);
-    if (!tmp)
-        return -1;
-    int rc = write_whole(tmp, path, text, n), why = errno;
-    if (rc < 0)
-        unlink(tmp);
-    else
-        sync_dir(path, n_dir);
-    free(tmp);
-    errno = why;
+    *s = (struct save){.fd = -1, .path = path};
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        s->fd = open(path, O_WRONLY | O_CLOEXEC);
+    } else {
+        s->tmp = temporary_name(path, &s->n_dir);
+        if (s->tmp)
+            s->fd = open(s->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    }
+    if (s->fd >= 0)
+        return 0;
+    free(s->tmp);
+    s->tmp = NULL;
+    return -1;
+}
+
+int save_put(struct save *s, const void *bytes, size_t n)
+{
+    return write_all(s->fd, bytes, n);
+}
+
+int save_commit(struct save *s)
+{
+    int rc = s->tmp ? fsync(s->fd) : 0;
+
+    if (close(s->fd) < 0)
+        rc = -1;
+    s->fd = -1;
+    if (s->tmp && rc == 0)
+        rc = rename(s->tmp, s->path);
+    if (rc == 0 && s->tmp)
+        sync_dir(s->path, s->n_dir);
+    if (rc == 0) {
+        free(s->tmp);
+        s->tmp = NULL;
+    } else
+        save_abort(s);
     return rc;
+}
+
+void save_abort(struct save *s)
+{
+    int why = errno;
+
+    if (s->fd >= 0)
+        close(s->fd);
+    if (s->tmp)
+        unlink(s->tmp);
+    free(s->tmp);
+    *s = (struct save){.fd = -1};
+    errno = why;
+}
+
+int save_file(const char *path, const void *bytes, size_t n)
+{
+    struct save s;
+
+    if (save_open(&s, path) < 0)
+        return -1;
+    if (save_put(&s, bytes, n) == 0)
+        return save_commit(&s);
+    save_abort(&s);
+    return -1;
+}
+
+void save_sweep(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    DIR *d = dir ? opendir(dir) : NULL;
+    size_t n = strlen(base);
+
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (e->d_name[0] == '.' && strncmp(e->d_name + 1, base, n) == 0 &&
+            strncmp(e->d_name + 1 + n, ".tmp-", 5) == 0)
+            unlinkat(dirfd(d), e->d_name, 0);
+    if (d)
+        closedir(d);
+    free(dir);
 }
 
 /* --- standard output -------------------------------------------------------------------------- */

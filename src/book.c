@@ -100,7 +100,7 @@ int book_open(struct book *b, struct page_source *s)
 {
     int is_past, rc;
 
-    if (atomic_load(&b->is_cancelled))
+    if (atomic_load(&b->is_cancelled) || atomic_load(&b->is_stopped))
         return err(RECTO_ECANCELED, "cancelled");
     TRY(page_doc_open(&b->doc, s, &b->in));
     forget_input(b);
@@ -183,12 +183,12 @@ int book_add(struct book_list *l, const struct recto_input *in, const struct rec
     return 0;
 }
 
-void book_cancel(struct book_list *l, uint64_t id)
+void book_cancel(struct book_list *l, uint64_t id, bool begun_too)
 {
     pthread_mutex_lock(&l->lock);
     for (struct book *b = l->live; b; b = b->next)
         if (b->id == id)
-            atomic_store(&b->is_cancelled, true);
+            atomic_store(begun_too ? &b->is_cancelled : &b->is_stopped, true);
     pthread_mutex_unlock(&l->lock);
 }
 

@@ -19,7 +19,8 @@ struct book {
         in; /* strings and bytes owned; bytes are given back once the document is open */
     struct recto_options opt; /* strings owned */
     int64_t start_ns;
-    atomic_bool is_cancelled;
+    atomic_bool is_cancelled,
+        is_stopped; /* book_cancel: with and without the pages that have begun */
 
     struct page_doc doc; /* open from is_open on, then only read */
     int *page, n_page;   /* numbers to read, in this order */
@@ -49,7 +50,8 @@ void book_list_reset(struct book_list *l); /* with whatever still lives in it */
 /* Copy the input and put it on the list; *id names it. RECTO_EAGAIN: max_new wait unopened, or RECTO_ECANCELED after stop. */
 int book_add(struct book_list *l, const struct recto_input *in, const struct recto_options *o,
              uint64_t *id);
-void book_cancel(struct book_list *l, uint64_t id);
+/* No page of it begins any more; `begun_too`: those that have begun are to end as well. */
+void book_cancel(struct book_list *l, uint64_t id, bool begun_too);
 
 /* For a page worker: wait for something to do.  A book in state BOOK_OPENING is to be opened, then handed to book_opened;
  * else b->page[*index] is to be read.  NULL after book_list_stop. */

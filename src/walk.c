@@ -171,11 +171,11 @@ static int build_prompt(struct job *j)
 
 /* ---- 6 result: ids -> text -> blocks (engine thread) ----------------------------------------------------------------- */
 
-static void on_token(struct request *q, struct pick pick)
+static void on_token(struct request *q, int32_t id)
 {
     struct job *j = q->owner;
 
-    detok_put(&j->detok, pick.id, &j->text);
+    detok_put(&j->detok, id, &j->text);
     if (j->text.n == 0)
         return;
     event_push(&j->recto->events, (struct recto_event){.kind = RECTO_EVENT_TEXT,
@@ -270,7 +270,7 @@ static void fill_request(struct job *j)
     q->id = j->prompt.id;
     q->logp = j->logp;
     q->image = j->image;
-    q->loops = (struct loop_opts){.cell_end = r->exempt[1], .block_start = r->marker.ref_open};
+    q->cell_end = r->exempt[1];
     q->watches_loops = !j->book->opt.no_loop_check;
     q->keeps_going = j->book->opt.ignore_eos;
     q->deadline_ns = j->book->opt.deadline_ms
@@ -315,7 +315,7 @@ static int prepare(struct job *j, struct page_source *source)
     struct recto_image im = {0};
     int rc;
 
-    if (atomic_load(&j->book->is_cancelled))
+    if (atomic_load(&j->book->is_cancelled) || atomic_load(&j->book->is_stopped))
         return RECTO_ECANCELED;
     TRY_OUT(decode(j, source, &im));
     TRY_OUT(look_at_ink(j, &im));

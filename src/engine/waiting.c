@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int stride[CLASSES] = {
-    3, 8, 24, 24}; /* 24 / share, for shares 8, 3 and 1; retries share with none */
+static const int stride[CLASSES] = {3, 8, 24}; /* 24 / share, for shares 8, 3 and 1 */
 
 static struct waiting_caller *find_caller(struct waiting_class *c, uint64_t id)
 {

@@ -11,8 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Behind the three, retries: they run only where no page of the three could. */
-enum sched_class { CLASS_INTERACTIVE, CLASS_NORMAL, CLASS_BATCH, CLASS_RETRY, CLASSES };
+enum sched_class { CLASS_INTERACTIVE, CLASS_NORMAL, CLASS_BATCH, CLASSES };
 
 struct sched_page;
 

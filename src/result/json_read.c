@@ -297,7 +297,8 @@ static int read_page(const json_t *obj, struct recto_page *p)
 {
     size_t n_raw = 0;
 
-    TRY(read_int(obj, "page", "page", false, 1, INT_MAX, &p->number));
+    /* 0: a document that could not be opened */
+    TRY(read_int(obj, "page", "page", false, 0, INT_MAX, &p->number));
     TRY(read_state(obj, p));
     TRY(read_pair(obj, "page", "size_px", &p->width, &p->height));
     TRY(read_pair(obj, "page", "grid", &p->tiles_w, &p->tiles_h));

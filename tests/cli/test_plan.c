@@ -15,6 +15,7 @@
 
 #include "cli.h"
 #include "output.h"
+#include "save.h"
 #include "progress.h"
 
 enum { MAX_ARG = 16 };

@@ -102,6 +102,12 @@ void recto_cancel(struct recto *r, uint64_t request)
     r->job[request - 1000].is_cancelled = true;
 }
 
+void recto_stop(struct recto *r, uint64_t request)
+{
+    if (r->job[request - 1000].stage == 0)
+        r->job[request - 1000].is_cancelled = true;
+}
+
 static void fill_page(const struct job *j, struct recto_page *p)
 {
     static const struct {
@@ -217,9 +223,86 @@ int recto_range_check(const char *pages)
 
 int recto_page_to_json(const struct recto_page *page, char **text, size_t *n)
 {
-    int len = asprintf(text, "{\"page\":%d}", page->number);
+    int len = asprintf(text, "{\"page\":%d,\"status\":%d,\"raw\":\"%s\"}", page->number,
+                       (int)page->status, page->raw ? page->raw : "");
     *n = (size_t)len;
     return len < 0 ? RECTO_ENOMEM : 0;
+}
+
+int recto_page_from_json(const char *json, size_t n, struct recto_page *page)
+{
+    char raw[64] = "";
+    int status;
+
+    *page = (struct recto_page){0};
+    if (sscanf(json, "{\"page\":%d,\"status\":%d,\"raw\":\"%63[^\"]", &page->number, &status, raw) <
+        2)
+        return RECTO_EFORMAT;
+    page->status = (enum recto_status)status;
+    page->raw = strdup(raw);
+    page->n_raw = strlen(raw);
+    return 0;
+}
+
+void recto_page_reset(struct recto_page *p)
+{
+    free(p->raw);
+    *p = (struct recto_page){0};
+}
+
+/* A writer that writes [RAW], at once. */
+struct recto_writer {
+    recto_sink_fn *sink;
+    void *ctx;
+};
+
+void recto_write_options_init(struct recto_write_options *o)
+{
+    *o = (struct recto_write_options){.size = sizeof *o};
+}
+
+int recto_writer_open(struct recto_writer **out, const char *format,
+                      const struct recto_write_options *o, recto_sink_fn *sink, void *ctx)
+{
+    *out = malloc(sizeof **out);
+    **out = (struct recto_writer){sink, ctx};
+    return 0;
+}
+
+int recto_writer_page(struct recto_writer *w, const struct recto_page *page)
+{
+    char text[80];
+    int n = snprintf(text, sizeof text, "[%s]", page->raw);
+
+    return w->sink(w->ctx, NULL, text, (size_t)n);
+}
+
+int recto_writer_close(struct recto_writer *w)
+{
+    free(w);
+    return 0;
+}
+
+int recto_document_open(struct recto_document **out, const struct recto_input *in,
+                        const struct recto_settings *s)
+{
+    return RECTO_EINTERNAL;
+}
+
+void recto_document_close(struct recto_document *d)
+{
+}
+
+int recto_model_hash(const struct recto *r, char hex[65])
+{
+    memset(hex, '0', 64);
+    hex[64] = 0;
+    return 0;
+}
+
+const char *recto_features(void)
+{
+    return "fake";
 }
 
 int dry_run(const struct run *r, const struct options *o)

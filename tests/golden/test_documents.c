@@ -60,7 +60,9 @@ static uint64_t submit(const char *path, const char *pages)
 }
 
 /* Poll until `request` is done; nothing of it may come after that. */
-static void collect(uint64_t request, struct seen *s, bool cancel_at_first)
+enum what { ALL, CANCEL, STOP }; /* at the first page that starts */
+
+static void collect(uint64_t request, struct seen *s, enum what what)
 {
     struct recto_event ev;
 
@@ -71,8 +73,10 @@ static void collect(uint64_t request, struct seen *s, bool cancel_at_first)
         if (ev.kind == RECTO_EVENT_STARTED) {
             s->n_started++;
             assert_int_equal(ev.page->number, ev.number);
-            if (cancel_at_first)
+            if (what == CANCEL)
                 recto_cancel(engine, request);
+            if (what == STOP)
+                recto_stop(engine, request);
         } else if (ev.kind == RECTO_EVENT_PAGE) {
             assert_int_equal(ev.page->number, ev.number);
             assert_in_range(ev.page->index, 0, MAX_PAGE - 1);
@@ -91,7 +95,7 @@ static void pages_come_once(void **state)
 {
     struct seen s;
 
-    collect(submit(CARDINAL, NULL), &s, false);
+    collect(submit(CARDINAL, NULL), &s, ALL);
     assert_int_equal(s.n_started, 4);
     assert_int_equal(s.n_page, 4);
     for (int i = 0; i < 4; i++) {
@@ -104,11 +108,11 @@ static void ranges(void **state)
 {
     struct seen s;
 
-    collect(submit(CARDINAL, "4-3"), &s, false);
+    collect(submit(CARDINAL, "4-3"), &s, ALL);
     assert_int_equal(s.n_page, 2);
     assert_int_equal(s.number[0], 4);
     assert_int_equal(s.number[1], 3);
-    collect(submit(CARDINAL, "9-"), &s, false);
+    collect(submit(CARDINAL, "9-"), &s, ALL);
     assert_int_equal(s.n_page, 1);
     assert_int_equal(s.status[0], RECTO_PAGE_ERROR);
 }
@@ -120,16 +124,16 @@ static void skipped_pages(void **state)
     struct recto_input in = {.path = CARDINAL, .pages = "4-1", .skip = skip, .n_skip = 3};
     struct seen s;
 
-    collect(submit_input(&in), &s, false);
+    collect(submit_input(&in), &s, ALL);
     assert_int_equal(s.n_page, 2);
     assert_int_equal(s.number[1], 3);
     assert_int_equal(s.number[3], 1);
     in.skip = all;
     in.n_skip = 5; /* more than there are */
-    collect(submit_input(&in), &s, false);
+    collect(submit_input(&in), &s, ALL);
     assert_int_equal(s.n_started + s.n_page, 0);
     in.n_skip = 3; /* the last one alone */
-    collect(submit_input(&in), &s, false);
+    collect(submit_input(&in), &s, ALL);
     assert_int_equal(s.n_page, 1);
     assert_int_equal(s.number[3], 1);
 }
@@ -139,11 +143,25 @@ static void cancel_stops_the_rest(void **state)
     struct seen s;
     int n_cancelled = 0;
 
-    collect(submit(CARDINAL, NULL), &s, true);
+    collect(submit(CARDINAL, NULL), &s, CANCEL);
     assert_int_equal(s.n_page, 4);
     for (int i = 0; i < 4; i++)
         n_cancelled += s.status[i] == RECTO_PAGE_CANCELLED;
     assert_in_range(n_cancelled, 1, 4);
+}
+
+/* Pages that have begun are read to their end, and no other is begun. */
+static void stop_lets_finish(void **state)
+{
+    struct seen s;
+    int n_read = 0;
+
+    collect(submit(CARDINAL, NULL), &s, STOP);
+    assert_int_equal(s.n_page, 4);
+    for (int i = 0; i < 4; i++)
+        n_read += s.status[i] != RECTO_PAGE_CANCELLED;
+    assert_int_equal(n_read, s.n_started);
+    assert_in_range(n_read, 1, 3);
 }
 
 static void documents_that_cannot_be_opened(void **state)
@@ -155,7 +173,7 @@ static void documents_that_cannot_be_opened(void **state)
         struct seen s;
 
         snprintf(path, sizeof path, SOURCE_DIR "/samples/%s", files[i]);
-        collect(submit(path, NULL), &s, false);
+        collect(submit(path, NULL), &s, ALL);
         assert_int_equal(s.n_started, 0);
         assert_int_equal(s.n_page, 1);
         assert_int_equal(s.number[0], 0);
@@ -194,13 +212,10 @@ static void closing_in_the_middle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pages_come_once),
-        cmocka_unit_test(ranges),
-        cmocka_unit_test(skipped_pages),
-        cmocka_unit_test(cancel_stops_the_rest),
-        cmocka_unit_test(documents_that_cannot_be_opened),
-        cmocka_unit_test(wrong_calls),
-        cmocka_unit_test(closing_in_the_middle),
+        cmocka_unit_test(pages_come_once),  cmocka_unit_test(ranges),
+        cmocka_unit_test(skipped_pages),    cmocka_unit_test(cancel_stops_the_rest),
+        cmocka_unit_test(stop_lets_finish), cmocka_unit_test(documents_that_cannot_be_opened),
+        cmocka_unit_test(wrong_calls),      cmocka_unit_test(closing_in_the_middle),
     };
 
     return cmocka_run_group_tests(tests, open_engine, close_engine);

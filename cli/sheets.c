@@ -1,0 +1,216 @@
+#include "sheets.h"
+
+#include "progress.h"
+#include "read.h"
+#include "save.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct sheet {
+    struct sheets *of;
+    struct recto_writer *writer;
+    struct save file; /* the main file; closed on standard output, and for formats without one */
+    bool has_file;
+};
+
+struct sheets {
+    struct run *run;
+    int doc;
+    struct recto_document *pixels; /* NULL: no format needs them */
+    char *side_dir;                /* STEM.files; NULL on standard output */
+    const char *stem;
+    struct recto_write_options opts;
+    struct recto_input input;
+    bool has_side_dir, is_broken;
+    char last; /* character on standard output */
+    struct sheet sheet[MAX_FORMAT];
+};
+
+/* --- failures --------------------------------------------------------------------------------- */
+static void cannot_write(struct sheets *s, const char *path)
+{
+    if (!s->is_broken) {
+        say(SAY_ERROR, "cannot write %s: %s (%s)", path, strerror(errno),
+            recto_error_name(RECTO_EOUTPUT));
+        read_end(s->run, EXIT_OUTPUT);
+    }
+    s->is_broken = true;
+}
+
+/* A writer's own failure; that of the sink was told there. */
+static void check(struct sheets *s, int rc)
+{
+    if (rc < 0 && !s->is_broken) {
+        read_end(s->run, report_failure(rc));
+        s->is_broken = true;
+    }
+}
+
+static void warn(void *ctx, const char *line)
+{
+    const struct sheets *s = ctx;
+
+    say(SAY_WARN, "%s: warning: %s", s->run->plan.target[s->doc].name, line);
+}
+
+/* --- bytes ------------------------------------------------------------------------------------ */
+static int put_side(struct sheets *s, const char *side, const void *bytes, size_t n)
+{
+    char *path = NULL;
+    int rc = 0;
+
+    if (!s->has_side_dir && mkdir(s->side_dir, 0777) < 0 && errno != EEXIST) {
+        cannot_write(s, s->side_dir);
+        return RECTO_EOUTPUT;
+    }
+    s->has_side_dir = true;
+    if (asprintf(&path, "%s/%s", s->side_dir, side) < 0)
+        return RECTO_ENOMEM;
+    if (save_file(path, bytes, n) < 0) {
+        cannot_write(s, path);
+        rc = RECTO_EOUTPUT;
+    }
+    free(path);
+    return rc;
+}
+
+static int sink(void *ctx, const char *side, const void *bytes, size_t n)
+{
+    struct sheet *t = ctx;
+    struct sheets *s = t->of;
+
+    if (side)
+        return put_side(s, side, bytes, n);
+    if (!s->side_dir) {
+        read_print(s->run, bytes, n);
+        s->last = n > 0 ? ((const char *)bytes)[n - 1] : s->last;
+        s->is_broken = s->run->exit != 0; /* which was told */
+        return s->is_broken ? RECTO_EOUTPUT : 0;
+    }
+    if (save_put(&t->file, bytes, n) == 0)
+        return 0;
+    cannot_write(s, t->file.path);
+    return RECTO_EOUTPUT;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+/* Pages are drawn again for figures only where there are files to put them into. */
+static void open_pixels(struct sheets *s)
+{
+    const struct run *r = s->run;
+    bool needs = false;
+
+    for (int f = 0; f < r->plan.n_format; f++)
+        needs = needs || recto_format_find(r->plan.format[f])->uses_pixels;
+    if (needs && recto_document_open(&s->pixels, &s->input, &r->settings) < 0)
+        s->pixels = NULL; /* the writers say what they leave out */
+}
+
+static void fill_options(struct sheets *s)
+{
+    const struct run *r = s->run;
+    const struct doc *d = &r->doc[s->doc];
+    struct recto_write_options *o = &s->opts;
+    const char *slash = strrchr(s->input.name, '/');
+
+    *o = r->write;
+    o->doc = s->pixels;
+    o->name = strcmp(s->input.name, "-") == 0 ? "stdin" : slash ? slash + 1 : s->input.name;
+    o->stem = s->stem;
+    o->source_kind = d->id.kind[0] ? d->id.kind : NULL;
+    o->source_sha256 = d->id.sha256[0] ? d->id.sha256 : NULL;
+    o->n_pages = s->input.pages ? -1 : d->work.n_page;
+    o->warn = warn;
+    o->warn_ctx = s;
+}
+
+static bool open_sheet(struct sheets *s, int f)
+{
+    const struct run *r = s->run;
+    struct sheet *t = &s->sheet[f];
+    const char *path = r->plan.target[s->doc].file[f];
+
+    t->of = s;
+    t->file.fd = -1;
+    if (path) {
+        t->has_file = true;
+        if (save_open(&t->file, path) < 0) {
+            cannot_write(s, path);
+            return false;
+        }
+    }
+    int rc = recto_writer_open(&t->writer, r->plan.format[f], &s->opts, sink, t);
+    check(s, rc);
+    return rc == 0 && !s->is_broken;
+}
+
+struct sheets *sheets_open(struct run *r, int doc)
+{
+    struct sheets *s = calloc(1, sizeof *s);
+    const char *stem = r->plan.target[doc].stem;
+    bool good = true;
+
+    if (!s)
+        abort();
+    s->run = r;
+    s->doc = doc;
+    s->input = read_input(r, doc);
+    if (!r->plan.to_stdout) {
+        const char *slash = strrchr(stem, '/');
+        s->stem = slash ? slash + 1 : stem;
+        if (asprintf(&s->side_dir, "%s.files", stem) < 0)
+            abort();
+        open_pixels(s);
+    }
+    fill_options(s);
+    for (int f = 0; f < r->plan.n_format && good; f++)
+        good = open_sheet(s, f);
+    if (good)
+        return s;
+    sheets_close(s, false);
+    return NULL;
+}
+
+void sheets_page(struct sheets *s, const struct recto_page *p)
+{
+    for (int f = 0; f < s->run->plan.n_format && !s->is_broken; f++)
+        check(s, recto_writer_page(s->sheet[f].writer, p));
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+static void end_on_stdout(struct sheets *s)
+{
+    if (s->last && s->last != '\n')
+        read_print(s->run, "\n", 1);
+}
+
+/* All are whole before the first gets its name, so that few moments lie between the first and the last. */
+bool sheets_close(struct sheets *s, bool keeps)
+{
+    int n_format = s->run->plan.n_format;
+
+    for (int f = 0; f < n_format; f++) {
+        int rc = recto_writer_close(s->sheet[f].writer);
+        if (keeps)
+            check(s, rc);
+    }
+    if (keeps && !s->side_dir)
+        end_on_stdout(s);
+    for (int f = 0; f < n_format; f++) {
+        struct sheet *t = &s->sheet[f];
+        if (!t->has_file)
+            continue;
+        if (!keeps || s->is_broken)
+            save_abort(&t->file);
+        else if (save_commit(&t->file) < 0)
+            cannot_write(s, s->run->plan.target[s->doc].file[f]);
+    }
+    bool is_good = !s->is_broken;
+    recto_document_close(s->pixels);
+    free(s->side_dir);
+    free(s);
+    return is_good;
+}
