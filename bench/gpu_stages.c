@@ -21,7 +21,7 @@ enum {
     PROMPT = 1130,
     CONTEXT = 1430,
     MAX_PAGES = 8,
-    MAX_BATCH = 100,
+    MAX_BATCH = 512,
     BLOCK = 64,
     MAX_REPEATS = 200
 };
@@ -261,7 +261,10 @@ static void forward(void)
     struct run *r = &rn.run;
     const struct decoder *d = &model.decoder;
 
-    r->batch = &batch;
+    if (op_step(r, &batch, r->be == model.be && r->be->sample ? ask : NULL, next)) {
+        die(run_finish(r), "decoder");
+        return;
+    }
     tensor x = scratch(r, DT_F32, batch.n_tok, d->cfg->hidden),
            logits = scratch(r, DT_F32, batch.n_out, d->cfg->vocab);
 
@@ -401,6 +404,8 @@ int main(int argc, char **argv)
     time_stage("decode, 8", decode_stage, 8, 0.956, 8, "tokens/s");
     time_stage("decode, 32", decode_stage, 32, 1.932, 32, "tokens/s");
     time_stage("decode, 100", decode_stage, 100, 3.407, 100, "tokens/s");
+    time_stage("decode, 256", decode_stage, 256, 6.728, 256, "tokens/s");
+    time_stage("decode, 512", decode_stage, 512, 12.307, 512, "tokens/s");
     break_down("vision, 1 page", vision_stage, 1);
     break_down("prefill, 8 pages", prefill_stage, 8);
     break_down("decode, 1", decode_stage, 1);

@@ -42,6 +42,13 @@ struct device_info {
     int kv_block_tok; /* preferred KV block, tokens */
     int view_batch;   /* views that pay to be encoded together */
     enum dtype act;   /* DT_F32 or DT_BF16: activations between two products */
+    bool
+        replays; /* steps of decoding rows are recorded by their count and replayed: pad it to few different ones */
+};
+
+/* Where a step's arrays (struct batch) are on the device. */
+struct step_rows {
+    int32_t *id, *pos, *out_row;
 };
 
 /* ---- weights --------------------------------------------------------------------------------------------------------- */
@@ -77,6 +84,14 @@ enum linear_mode {
     LINEAR_ADD,  /* y += x W^T + b                                              */
 };
 
+/* Queries, keys and values of a layer. */
+struct qkv {
+    const struct weight *wq, *wk, *wv;
+    tensor rope; /* as of `rope` */
+    struct kv *kv;
+    int layer;
+};
+
 struct backend {
     const char *name;
     bool is_simulated; /* computes nothing: weights are not read */
@@ -90,7 +105,8 @@ struct backend {
     void (*free)(struct device *d, void *p);
     int (*upload)(struct device *d, void *dst, const void *src, size_t bytes);
     int (*download)(struct device *d, void *dst, const void *src, size_t bytes); /* waits */
-    int (*finish)(struct device *d); /* wait; report late faults */
+    /* Wait; report late faults.  Called after a failed op, too: what it left behind is dropped. */
+    int (*finish)(struct device *d);
     /* Pack a host matrix [n_out, n_in], rows contiguous but perhaps unaligned, F32, BF16 or F16, into w (data, n_out, n_in,
      * kind, bytes; bias untouched).  F32 and F16 become WEIGHT_F32, BF16 stays WEIGHT_BF16, or as `force_f32` says.
      * free with .free(d, w->data). */
@@ -144,9 +160,17 @@ struct backend {
     int (*attend_prefix)(struct device *d, tensor out, tensor q, tensor k, tensor val, int len,
                          int n_prefix, int n_head, int n_kv);
 
+    /* ---- a step of rows ---- */
+    /* Called once before the ops that read b, which are those of one step of the decoder: puts b's numbers on the device, where
+     * they stay until the next call.  ask [n_out]: `sample` will end the step with these and next; NULL: it will not.
+     * Returns 1 when the device has recorded the same step before (as many rows, all decoding) and now replays it with b's
+     * numbers: then the ops must not be called, only finish.  NULL: op.c uploads what *rows names to scratch. */
+    int (*step)(struct device *d, struct kv *kv, const struct batch *b,
+                const struct sample_ask *ask, struct pick *next, struct step_rows *rows);
+
     /* ---- choosing ---- */
-    /* next[i] from row i of logits [n, vocab] as ask[i] wants, by the rules of decoder/sampler.h; temperatures are 0.  NULL, or
-     * a temperature: the runner takes the logits to the host and chooses there. */
+    /* next[i] from row i of logits [n, vocab] as ask[i] wants, by the rules of decoder/sampler.h; temperatures are 0; next is
+     * filled when finish returns.  NULL, or a temperature: the runner takes the logits to the host and chooses there. */
     int (*sample)(struct device *d, tensor logits, const struct sample_ask *ask, struct pick *next);
 
     /* ---- time ---- */
@@ -160,6 +184,10 @@ struct backend {
     /* k, v [n_tok, n_head * head_dim] into b->slot */
     int (*kv_store)(struct device *d, struct kv *kv, int layer, tensor k, tensor v,
                     const struct batch *b);
+    /* Those of a step's rows h: q = rope(h Wq^T); rope(h Wk^T) and h Wv^T go into the cache; pos as in b.  1: this size is better
+     * composed (linear, rope, kv_store). (composed) */
+    int (*qkv_store)(struct device *d, tensor q, tensor h, const struct qkv *w,
+                     const struct batch *b);
     /* Row r of sequence s sees the cached positions 0 .. pos[r]. out, q [n_tok, n_head * head_dim] */
     int (*attend)(struct device *d, tensor out, tensor q, struct kv *kv, int layer,
                   const struct batch *b);

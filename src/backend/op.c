@@ -71,8 +71,11 @@ int run_finish(struct run *r)
     if (rc == 0 && arena_failed(&r->scratch))
         rc = err(RECTO_EINTERNAL, "internal: scratch of %zu bytes needed, %zu measured",
                  r->scratch.peak, r->scratch.cap);
-    if (rc == 0 && !r->is_dry)
-        rc = r->be->finish(r->dev);
+    if (!r->is_dry) {
+        int late = r->be->finish(r->dev);
+
+        rc = rc < 0 ? rc : late;
+    }
     r->err = 0;
     return rc;
 }
@@ -102,6 +105,32 @@ void op_upload(struct run *r, tensor to, const void *host)
     if (!is_off(r) && !r->is_dry)
         latch(r, r->be->upload(r->dev, to.data, host,
                                (size_t)tensor_count(to) * dtype_size(to.dtype)));
+}
+
+static tensor rows_at(int32_t *data, int64_t n)
+{
+    return tensor_view(data, DT_I32, 2, n, 1, 1, 1);
+}
+
+bool op_step(struct run *r, const struct batch *b, const struct sample_ask *ask, struct pick *next)
+{
+    struct step_rows on = {0};
+    int rc = 0;
+
+    r->batch = b;
+    if (!r->be->step) {
+        r->id = scratch_upload(r, DT_I32, b->n_tok, 1, b->id);
+        r->pos = scratch_upload(r, DT_I32, b->n_tok, 1, b->pos);
+        r->out_row = scratch_upload(r, DT_I32, b->n_out, 1, b->out_row);
+        return false;
+    }
+    if (!is_off(r) && !r->is_dry)
+        rc = r->be->step(r->dev, r->kv, b, ask, next, &on);
+    latch(r, rc);
+    r->id = rows_at(on.id, b->n_tok);
+    r->pos = rows_at(on.pos, b->n_tok);
+    r->out_row = rows_at(on.out_row, b->n_out);
+    return rc > 0;
 }
 
 void op_sample(struct run *r, tensor logits, const struct sample_ask *ask, struct pick *next)
@@ -330,6 +359,31 @@ void op_kv_store(struct run *r, int layer, tensor k, tensor v)
 {
     if (check(r, is_act(r, k) && same(k, v), "kv_store", k, v))
         latch(r, r->be->kv_store(r->dev, r->kv, layer, k, v, r->batch));
+}
+
+void op_qkv_store(struct run *r, tensor q, tensor h, const struct qkv *w)
+{
+    bool fits = is_act(r, h) && is_act(r, q) && q.n[0] == h.n[0] && w->wq->n_in == h.n[1] &&
+                w->wq->n_out == q.n[1] && w->wk->n_in == h.n[1] && w->wv->n_out == w->wk->n_out;
+    size_t mark = scratch_mark(r);
+    int rc = 1;
+
+    if (r->be->qkv_store && check(r, fits, "qkv_store", q, h)) {
+        rc = r->be->qkv_store(r->dev, q, h, w, r->batch);
+        latch(r, rc);
+    }
+    if (rc <= 0)
+        return;
+
+    tensor k = scratch_for(r, h, w->wk), v = scratch_for(r, h, w->wv);
+
+    op_linear(r, q, h, w->wq);
+    op_linear(r, k, h, w->wk);
+    op_linear(r, v, h, w->wv);
+    op_rope(r, q, r->pos, w->rope);
+    op_rope(r, k, r->pos, w->rope);
+    op_kv_store(r, w->layer, k, v);
+    scratch_reset(r, mark);
 }
 
 void op_attend(struct run *r, tensor out, tensor q, int layer)

@@ -20,7 +20,8 @@ struct run {
     enum dtype act;       /* of activations between two products, device_info.act */
     bool is_dry;
     int err;
-    const struct batch *batch; /* of the step, for kv_store and attend */
+    const struct batch *batch; /* of the step (op_step), for kv_store and attend */
+    tensor id, pos, out_row;   /* its arrays on the device, I32 [n, 1] */
     struct kv *kv;
     tap_fn *tap; /* NULL: none */
     void *tap_ctx;
@@ -52,6 +53,11 @@ static inline void scratch_reset(struct run *r, size_t mark)
 }
 /* Host numbers into a contiguous tensor of their size. */
 void op_upload(struct run *r, tensor to, const void *host);
+/* Begin a step of b's rows: r->batch and what belongs to it are set until the scratch is reset.  True when the device did the
+ * whole step by itself, the choice included: then only run_finish remains.  ask [n_out]: what op_sample will ask at the end
+ * of the step, or NULL; next is filled by run_finish. */
+bool op_step(struct run *r, const struct batch *b, const struct sample_ask *ask, struct pick *next);
+/* next is filled when run_finish returns. */
 void op_sample(struct run *r, tensor logits, const struct sample_ask *ask, struct pick *next);
 /* Host numbers copied into scratch. */
 tensor scratch_upload(struct run *r, enum dtype dtype, int64_t rows, int64_t width,
@@ -83,6 +89,8 @@ void op_attend_relpos(struct run *r, tensor out, tensor qkv, const struct weight
                       tensor rel_h, tensor rel_w, int grid, int window, int n_head);
 void op_attend_prefix(struct run *r, tensor out, tensor q, tensor k, tensor v, int len,
                       int n_prefix, int n_head, int n_kv);
+/* q = rope(h Wq^T), rope(h Wk^T) and h Wv^T into the cache of w->layer: a step's rows */
+void op_qkv_store(struct run *r, tensor q, tensor h, const struct qkv *w);
 void op_kv_store(struct run *r, int layer, tensor k, tensor v);
 void op_attend(struct run *r, tensor out, tensor q, int layer);
 

@@ -68,20 +68,15 @@ static void ffn_add(struct run *r, tensor x, tensor h, const struct decoder_bloc
 /* One decoder block; x [n_tok, hidden] is updated in place.   Source: DeepseekV2DecoderLayer.forward
  *   x += Wo Attn(RoPE(Wq h), RoPE(Wk h), Wv h)   h = RMSNorm(x)
  *   x += FFN(RMSNorm(x))                         dense in block 0, experts after it        */
-static void decoder_block(struct run *r, const struct decoder *d, int layer, tensor x, tensor pos)
+static void decoder_block(struct run *r, const struct decoder *d, int layer, tensor x)
 {
     const struct decoder_block *b = &d->block[layer];
     size_t mark = scratch_mark(r);
-    tensor h = scratch_like(r, x), q = scratch_for(r, x, &b->wq), k = scratch_for(r, x, &b->wk);
-    tensor v = scratch_for(r, x, &b->wv), a = scratch_like(r, q);
+    tensor h = scratch_like(r, x), q = scratch_for(r, x, &b->wq), a = scratch_like(r, q);
+    struct qkv qkv = {&b->wq, &b->wk, &b->wv, d->rope, r->kv, layer};
 
     op_rmsnorm(r, h, x, b->attn_norm, d->cfg->eps);
-    op_linear(r, q, h, &b->wq);
-    op_linear(r, k, h, &b->wk);
-    op_linear(r, v, h, &b->wv);
-    op_rope(r, q, pos, d->rope);
-    op_rope(r, k, pos, d->rope);
-    op_kv_store(r, layer, k, v);
+    op_qkv_store(r, q, h, &qkv);
     op_attend(r, a, q, layer); /* reads the paged cache through r->batch */
     op_linear_add(r, x, a, &b->wo);
 
@@ -92,28 +87,22 @@ static void decoder_block(struct run *r, const struct decoder *d, int layer, ten
 
 void decoder_embed(struct run *r, const struct decoder *d, tensor x)
 {
-    size_t mark = scratch_mark(r);
-    tensor id = scratch_upload(r, DT_I32, r->batch->n_tok, 1, r->batch->id);
-
-    op_embed(r, x, d->embed, id);
-    scratch_reset(r, mark);
+    op_embed(r, x, d->embed, r->id);
 }
 
 void decoder_forward(struct run *r, const struct decoder *d, tensor logits, tensor x)
 {
     size_t mark = scratch_mark(r);
     const struct batch *b = r->batch;
-    tensor pos = scratch_upload(r, DT_I32, b->n_tok, 1, b->pos);
 
     for (int i = 0; i < d->cfg->layers; i++) {
-        decoder_block(r, d, i, x, pos);
+        decoder_block(r, d, i, x);
         tap(r, x, "decoder_layer%d", i);
     }
     if (b->n_out) { /* only rows that are asked for pay for the head, by far the widest matrix */
-        tensor row = scratch_upload(r, DT_I32, b->n_out, 1, b->out_row);
         tensor last = scratch(r, DT_F32, b->n_out, d->cfg->hidden), h = scratch_like(r, last);
 
-        op_gather_rows(r, last, x, row);
+        op_gather_rows(r, last, x, r->out_row);
         op_rmsnorm(r, h, last, d->norm, d->cfg->eps);
         op_linear(r, logits, h, &d->lm_head);
     }

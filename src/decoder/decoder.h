@@ -29,9 +29,10 @@ struct decoder {
 void decoder_load(struct decoder *d, struct loader *ld, const struct decoder_config *cfg);
 void decoder_reset(struct decoder *d);
 
+/* Both between op_step and the end of its step. */
 /* Rows of the step from their ids: x [n_tok, hidden]; visual rows (id -1) stay as they are, the caller fills them. */
 void decoder_embed(struct run *r, const struct decoder *d, tensor x);
-/* x is consumed; logits [n_out, vocab] of r->batch's out_row (n_out may be 0). pos: r->batch->pos on the device.
+/* x is consumed; logits [n_out, vocab] of r->batch's out_row (n_out may be 0).
  * Taps: decoder_layer%d */
 void decoder_forward(struct run *r, const struct decoder *d, tensor logits, tensor x);
 

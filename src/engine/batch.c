@@ -89,3 +89,34 @@ void batch_add(struct batch_builder *bb, const struct kv_pool *pool, struct requ
         bb->out_row[b->n_out++] = b->n_tok - 1;
     }
 }
+
+bool batch_is_decode(const struct batch_builder *bb)
+{
+    const struct batch *b = &bb->b;
+
+    return b->n_tok == b->n_seq && b->n_out == b->n_seq && bb->n_visual == 0;
+}
+
+int batch_bucket(int n)
+{
+    int grain = n <= 2 ? 1 : n <= 4 ? 4 : n <= 128 ? 8 : n <= 256 ? 16 : 32;
+
+    return (n + grain - 1) / grain * grain;
+}
+
+void batch_pad(struct batch_builder *bb, int n, int block, int block_tok)
+{
+    struct batch *b = &bb->b;
+
+    assert(n <= bb->max_tok && n <= bb->max_seq && n <= bb->max_out);
+    for (int row = b->n_tok; row < n; row++) {
+        bb->id[row] = bb->pos[row] = 0;
+        bb->slot[row] = block * block_tok;
+        bb->block[(size_t)row * (size_t)bb->max_block] = block;
+        bb->seq_len[row] = 1;
+        bb->seq_row[row + 1] = row + 1;
+        bb->out_row[row] = row;
+        bb->out[row] = NULL;
+    }
+    b->n_tok = b->n_seq = b->n_out = MAX(n, b->n_tok);
+}

@@ -26,5 +26,13 @@ void batch_clear(struct batch_builder *bb);
 /* Append the next n_tok known ids of q; with wants_logits its last row is asked for. */
 void batch_add(struct batch_builder *bb, const struct kv_pool *pool, struct request *q, int n_tok,
                bool wants_logits);
+/* Does every sequence have one row, whose logits are wanted? */
+bool batch_is_decode(const struct batch_builder *bb);
+/* The count of rows that a step of n decoding rows is padded to, so that few different ones occur: 1, 2, 4, then multiples of
+ * 8, of 16 from 128 and of 32 from 256. */
+int batch_bucket(int n);
+/* Fill a decoding step up to n rows.  Each is a sequence of one token, whose K and V go to `block`, which no page may own; no
+ * op lets a row see another, so the rest of the step stays as it is. Their out is NULL. */
+void batch_pad(struct batch_builder *bb, int n, int block, int block_tok);
 
 #endif

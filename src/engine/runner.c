@@ -4,6 +4,7 @@
 #include "decoder/script.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* ---- open: measure, then allocate ------------------------------------------------------------------------------------ */
@@ -33,7 +34,7 @@ static void dry_forward(struct runner *rn, const struct runner_opts *o)
     const struct decoder_config *c = &rn->model->cfg.decoder;
     struct batch b = {.n_tok = o->max_tok, .n_out = o->max_out};
 
-    r->batch = &b;
+    op_step(r, &b, NULL, NULL);
     tensor x = scratch(r, DT_F32, b.n_tok, c->hidden),
            logits = scratch(r, DT_F32, b.n_out, c->vocab);
     decoder_embed(r, &rn->model->decoder, x);
@@ -63,14 +64,16 @@ static int open_kv(struct runner *rn, const struct runner_opts *o)
 {
     const struct decoder_config *c = &rn->model->cfg.decoder;
     int block = o->kv_block_tok ? o->kv_block_tok : rn->model->info.kv_block_tok;
-    struct kv_shape shape = {c->layers, c->kv_heads, c->head_dim, (int)div_up(o->kv_tok, block),
+    int n_block = (int)div_up(o->kv_tok, block);
+    struct kv_shape shape = {c->layers, c->kv_heads, c->head_dim,
+                             n_block + 1, /* the last is no page's: for rows that fill up a step */
                              block};
 
     if (block <= 0 || block % 16)
         return err(RECTO_EUSAGE, "a KV block of %d tokens: expected a multiple of 16", block);
     rn->kv_bytes = rn->run.be->kv_bytes(rn->run.dev, &shape);
     TRY(rn->run.be->kv_open(rn->run.dev, &rn->run.kv, &shape));
-    kv_pool_init(&rn->pool, shape.n_block, shape.block_tok);
+    kv_pool_init(&rn->pool, n_block, block);
     return 0;
 }
 
@@ -87,6 +90,7 @@ int runner_open(struct runner *rn, const struct model *m, const struct runner_op
     TRY(open_kv(rn, o));
     rn->logits = malloc(n_logit * sizeof *rn->logits);
     rn->ask = mem_zero((size_t)o->max_out, sizeof *rn->ask);
+    rn->next = mem_zero((size_t)o->max_out, sizeof *rn->next);
     if (!rn->logits)
         return err(RECTO_ENOMEM, "no memory for the logits of %d rows", o->max_out);
     sampler_scratch_init(&rn->sampling, m->cfg.decoder.context, m->cfg.decoder.vocab);
@@ -103,6 +107,7 @@ void runner_close(struct runner *rn)
     sampler_scratch_reset(&rn->sampling);
     free(rn->logits);
     free(rn->ask);
+    free(rn->next);
     *rn = (struct runner){0};
 }
 
@@ -186,16 +191,15 @@ int64_t runner_now_ns(const struct runner *rn)
 
 /* ---- decoder --------------------------------------------------------------------------------------------------------- */
 
-/* The step's rows through the decoder; logits stay on the device, in scratch that the caller resets. */
+/* The rows of a begun step through the decoder; logits stay on the device, in scratch that the caller resets. */
 static tensor forward(struct runner *rn, const struct batch_builder *bb)
 {
     struct run *r = &rn->run;
     const struct decoder *d = &rn->model->decoder;
     const struct batch *b = &bb->b;
-
-    r->batch = b;
     tensor x = scratch(r, DT_F32, b->n_tok, d->cfg->hidden),
            logits = scratch(r, DT_F32, b->n_out, d->cfg->vocab);
+
     decoder_embed(r, d, x);
     for (int i = 0; i < bb->n_visual; i++) {
         const struct batch_visual *v = &bb->visual[i];
@@ -203,17 +207,24 @@ static tensor forward(struct runner *rn, const struct batch_builder *bb)
         op_copy(r, tensor_rows(x, v->row, v->n), visual_rows(rn, v->q, v->from, v->n));
     }
     decoder_forward(r, d, logits, x);
-    r->batch = NULL;
     return logits;
+}
+
+static int end_step(struct run *r)
+{
+    scratch_reset(r, 0);
+    r->batch = NULL;
+    return run_finish(r);
 }
 
 int runner_forward(struct runner *rn, const struct batch_builder *bb)
 {
     struct run *r = &rn->run;
-    tensor logits = forward(rn, bb);
+    tensor logits;
 
-    scratch_reset(r, 0);
-    TRY(run_finish(r));
+    op_step(r, &bb->b, NULL, NULL);
+    logits = forward(rn, bb);
+    TRY(end_step(r));
     return r->be->download(r->dev, rn->logits, logits.data,
                            (size_t)tensor_count(logits) * sizeof(float));
 }
@@ -230,10 +241,11 @@ static bool chooses_on_device(const struct runner *rn, int n)
 }
 
 /* A scripted device: the rows run for their bookkeeping, the ids stand in the requests. */
-static int step_by_script(struct runner *rn, const struct batch_builder *bb, struct pick *next)
+static int step_by_script(struct runner *rn, const struct batch_builder *bb)
 {
     int token_us = 0;
 
+    op_step(&rn->run, &bb->b, NULL, NULL);
     forward(rn, bb);
     scratch_reset(&rn->run, 0);
     for (int i = 0; i < bb->b.n_out; i++) {
@@ -241,36 +253,62 @@ static int step_by_script(struct runner *rn, const struct batch_builder *bb, str
 
         if (!s)
             return err(RECTO_EDEVICE, "device: nothing is scripted for this page");
-        TRY(script_next(s, &rn->ask[i], &rn->sampling, &next[i]));
+        TRY(script_next(s, &rn->ask[i], &rn->sampling, &rn->next[i]));
         token_us = MAX(token_us, s->token_us);
     }
     if (token_us)
         usleep((useconds_t)token_us);
-    return run_finish(&rn->run);
+    return end_step(&rn->run);
 }
 
-int runner_step(struct runner *rn, const struct batch_builder *bb, struct pick *next)
+static void ask_all(struct runner *rn, const struct batch_builder *bb)
 {
-    struct run *r = &rn->run;
-    int n = bb->b.n_out, vocab = rn->model->cfg.decoder.vocab;
+    static const struct sampler any = {.top_p = 1};
 
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < bb->b.n_out; i++) {
         const struct request *q = bb->out[i];
 
-        rn->ask[i] = (struct sample_ask){&q->sampler, q->id,      q->s.n_known,
-                                         q->n_prompt, q->image.a, rn->model->cfg.decoder.eos};
+        rn->ask[i] = (struct sample_ask){.sampler = &any};
+        if (q)
+            rn->ask[i] = (struct sample_ask){&q->sampler, q->id,      q->s.n_known,
+                                             q->n_prompt, q->image.a, rn->model->cfg.decoder.eos};
     }
-    if (r->be->is_scripted)
-        return step_by_script(rn, bb, next);
-    if (!chooses_on_device(rn, n)) {
-        TRY(runner_forward(rn, bb));
-        for (int i = 0; i < n; i++)
-            next[i] = sampler_next(&rn->ask[i], rn->logits + (size_t)i * (size_t)vocab, vocab,
+}
+
+static int step_on_device(struct runner *rn, const struct batch_builder *bb)
+{
+    struct run *r = &rn->run;
+
+    if (!op_step(r, &bb->b, rn->ask, rn->next))
+        op_sample(r, forward(rn, bb), rn->ask, rn->next);
+    return end_step(r);
+}
+
+static int step_on_host(struct runner *rn, const struct batch_builder *bb, int n)
+{
+    int vocab = rn->model->cfg.decoder.vocab;
+
+    TRY(runner_forward(rn, bb));
+    for (int i = 0; i < n; i++)
+        rn->next[i] = sampler_next(&rn->ask[i], rn->logits + (size_t)i * (size_t)vocab, vocab,
                                    &rn->sampling);
-        return 0;
-    }
-    tensor logits = forward(rn, bb);
-    op_sample(r, logits, rn->ask, next);
-    scratch_reset(r, 0);
-    return run_finish(r);
+    return 0;
+}
+
+int runner_step(struct runner *rn, struct batch_builder *bb, struct pick *next)
+{
+    const struct batch own = bb->b; /* without what fills it up */
+    int rc;
+
+    if (rn->model->info.replays && batch_is_decode(bb))
+        batch_pad(bb, MIN(batch_bucket(own.n_out), rn->max_out), rn->pool.n_block,
+                  rn->pool.block_tok);
+    ask_all(rn, bb);
+    rc = rn->run.be->is_scripted            ? step_by_script(rn, bb)
+         : chooses_on_device(rn, own.n_out) ? step_on_device(rn, bb)
+                                            : step_on_host(rn, bb, own.n_out);
+    bb->b = own;
+    if (rc == 0)
+        memcpy(next, rn->next, (size_t)own.n_out * sizeof *next);
+    return rc;
 }

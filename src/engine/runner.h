@@ -25,6 +25,7 @@ struct runner {
     int64_t kv_bytes;
     float *logits;          /* [max_out, vocab], host */
     struct sample_ask *ask; /* [max_out] */
+    struct pick *next;      /* [max_out] */
     struct sampler_scratch sampling;
 };
 
@@ -41,7 +42,7 @@ void runner_forget(struct runner *rn, void *visual);
 int64_t runner_now_ns(const struct runner *rn);
 /* Run the rows of bb; rn->logits then holds [n_out, vocab]. */
 int runner_forward(struct runner *rn, const struct batch_builder *bb);
-/* runner_forward, then choose the next id of each bb->out: next [n_out]. */
-int runner_step(struct runner *rn, const struct batch_builder *bb, struct pick *next);
+/* The same, then choose the next id of each bb->out: next [n_out].  bb is as before afterwards. */
+int runner_step(struct runner *rn, struct batch_builder *bb, struct pick *next);
 
 #endif

@@ -1,5 +1,5 @@
 /* The engine's equalities on the tiny model, bit for bit: batch = single, KV block 16 = 64, chunked = whole prompt,
- * one thread = two; cancelling and refusing leave nothing behind. A page is compared by its ids and by the bits of their log-probabilities, which
+ * one thread = two, steps filled up = not; cancelling and refusing leave nothing behind. A page is compared by its ids and by the bits of their log-probabilities, which
  * move if any logit of any step moves. */
 #include "engine/engine.h"
 
@@ -104,6 +104,7 @@ static void await(struct page *p)
 struct config {
     const char *precision, *kernels;
     int threads, block, chunk, running;
+    bool fills; /* decoding steps are filled up with rows of no page */
 };
 
 static void open_engine(struct engine *e, const struct config *c)
@@ -115,6 +116,8 @@ static void open_engine(struct engine *e, const struct config *c)
                             .kv_block_tok = c->block};
     int rc = engine_open(e, TEST_DIR "/golden/tiny", "cpu", &dev, &o);
 
+    if (rc == 0)
+        e->model.info.replays = c->fills;
     if (rc < 0 || engine_start(e) < 0)
         fail_msg("%s", err_text());
 }
@@ -159,12 +162,12 @@ static void expect_equal(const char *what, const struct config *a, const struct 
 /* One page at a time, whole prompts, one thread, against each change alone and all of them together. */
 static void equalities(const char *precision, const char *kernels)
 {
-    const struct config plain = {precision, kernels, 1, 16, 8192, 1};
-    const struct config batch = {precision, kernels, 1, 16, 8192, N_PAGE};
-    const struct config block = {precision, kernels, 1, 64, 8192, 1};
-    const struct config chunk = {precision, kernels, 1, 16, 37, 1};
-    const struct config two = {precision, kernels, 2, 16, 8192, 1};
-    const struct config all = {precision, kernels, 2, 64, 37, N_PAGE};
+    const struct config plain = {precision, kernels, 1, 16, 8192, 1, false};
+    const struct config batch = {precision, kernels, 1, 16, 8192, N_PAGE, false};
+    const struct config block = {precision, kernels, 1, 64, 8192, 1, false};
+    const struct config chunk = {precision, kernels, 1, 16, 37, 1, false};
+    const struct config two = {precision, kernels, 2, 16, 8192, 1, false};
+    const struct config all = {precision, kernels, 2, 64, 37, N_PAGE, false};
 
     if (!IS_SLOW) { /* one by one, to see at once which of them broke */
         expect_equal("batch of 4 = 4 singles", &plain, &batch);
@@ -182,23 +185,23 @@ static void equal_in_fp32(void **state)
 
 static void equal_in_default_precision(void **state)
 {
-    const struct config plain = {"auto", "auto", 1, 16, 8192, 1},
-                        all = {"auto", "auto", 2, 64, 37, N_PAGE};
+    const struct config plain = {"auto", "auto", 1, 16, 8192, 1, false},
+                        all = {"auto", "auto", 2, 64, 37, N_PAGE, false};
 
     expect_equal("all at once, default precision", &plain, &all);
 }
 
 static void equal_in_portable_c(void **state)
 {
-    const struct config plain = {"fp32", "c", 1, 16, 8192, 1},
-                        all = {"fp32", "c", 2, 64, 37, N_PAGE};
+    const struct config plain = {"fp32", "c", 1, 16, 8192, 1, false},
+                        all = {"fp32", "c", 2, 64, 37, N_PAGE, true};
 
-    expect_equal("all at once, portable C", &plain, &all);
+    expect_equal("all at once and steps filled up, portable C", &plain, &all);
 }
 
 static void cancel_frees_slot_and_blocks(void **state)
 {
-    const struct config c = {"fp32", "auto", 1, 16, 64, 2};
+    const struct config c = {"fp32", "auto", 1, 16, 64, 2, false};
     struct engine e;
     struct page p[2];
     struct timespec ms = {0, 1000000};
@@ -247,7 +250,7 @@ static void a_page_that_never_fits_is_refused_alone(void **state)
 
 static void closing_cancels_what_runs_and_waits(void **state)
 {
-    const struct config c = {"fp32", "auto", 1, 16, 64, 1};
+    const struct config c = {"fp32", "auto", 1, 16, 64, 1, false};
     struct engine e;
     struct page p[N_PAGE];
 

@@ -1,5 +1,4 @@
-/* Attention and the cache, host side: a step's integers on the device, room for the kernels, sizes.
- * */
+/* Attention and the cache, host side: room for the kernels, sizes. */
 #include "backend/cuda/cuda.h"
 
 #include "base/err.h"
@@ -8,8 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { TILE_ROWS = 64 }; /* queries of a tile of attend.cu */
 
 struct kv {
     struct kv_shape shape;
@@ -112,90 +109,6 @@ int cuda_attend_prefix(struct device *d, tensor out, tensor q, tensor k, tensor 
     return run_attend(d, &a);
 }
 
-/* ---- a step's integers ----------------------------------------------------------------------- */
-static int blocks_of(const struct batch *b, int seq, int block_tok)
-{
-    return (b->seq_len[seq] + block_tok - 1) / block_tok;
-}
-
-/* Everything of the step in one array: pos, slot, first rows, block numbers (of equal stride),
- * tiles. */
-static int32_t *gather_step(struct step_data *s, const struct batch *b, int block_tok)
-{
-    int stride = 1, n_tile = 0;
-    size_t n;
-    int32_t *at;
-
-    s->max_len = s->max_rows = 1;
-    s->n_single = 0;
-    for (int i = 0; i < b->n_seq; i++) {
-        int rows = b->seq_row[i + 1] - b->seq_row[i];
-
-        stride = MAX(stride, blocks_of(b, i, block_tok));
-        s->max_rows = MAX(s->max_rows, rows);
-        s->n_single += rows == 1;
-        if (rows == 1)
-            s->max_len = MAX(s->max_len, b->seq_len[i]);
-        else
-            n_tile += (rows + TILE_ROWS - 1) / TILE_ROWS;
-    }
-    s->n_tile = n_tile;
-    s->block_stride = stride;
-    n = 2 * (size_t)b->n_tok + (size_t)b->n_seq + 1 + (size_t)b->n_seq * (size_t)stride +
-        2 * (size_t)n_tile;
-    s->n = n;
-    at = mem_alloc(n * sizeof *at);
-    memset(at, 0, n * sizeof *at);
-    return at;
-}
-
-static void fill_step(const struct step_data *s, const struct batch *b, int32_t *at, int block_tok)
-{
-    memcpy(at, b->pos, (size_t)b->n_tok * sizeof *at);
-    at += b->n_tok;
-    memcpy(at, b->slot, (size_t)b->n_tok * sizeof *at);
-    at += b->n_tok;
-    memcpy(at, b->seq_row, ((size_t)b->n_seq + 1) * sizeof *at);
-    at += b->n_seq + 1;
-    for (int i = 0; i < b->n_seq; i++, at += s->block_stride)
-        memcpy(at, b->block + (size_t)i * (size_t)b->block_stride,
-               (size_t)blocks_of(b, i, block_tok) * sizeof *at);
-    for (int i = 0; i < b->n_seq; i++) {
-        int rows = b->seq_row[i + 1] - b->seq_row[i];
-
-        for (int r = 0; rows > 1 && r < rows; r += TILE_ROWS) {
-            *at++ = i;
-            *at++ = r;
-        }
-    }
-}
-
-/* The step's integers on the device; every layer asks, the first one uploads. */
-static int step_data(struct device *d, const struct batch *b, int block_tok)
-{
-    struct step_data *s = &d->step;
-    size_t had = s->host ? s->n : 0;
-    int32_t *host = gather_step(s, b, block_tok), *at;
-    bool same;
-    void *p;
-
-    fill_step(s, b, host, block_tok);
-    same = had == s->n && memcmp(host, s->host, s->n * sizeof *host) == 0;
-    free(s->host);
-    s->host = host;
-    if (!same) {
-        TRY(cuda_work(d, WORK_BATCH, s->n * sizeof *host, &p));
-        TRY(cuda_upload(d, p, host, s->n * sizeof *host));
-        at = p;
-        s->pos = at;
-        s->slot = s->pos + b->n_tok;
-        s->seq_row = s->slot + b->n_tok;
-        s->block = s->seq_row + b->n_seq + 1;
-        s->tile = s->block + (size_t)b->n_seq * (size_t)s->block_stride;
-    }
-    return 0;
-}
-
 /* ---- the cache ------------------------------------------------------------------------------- */
 static int kv_sizes(struct device *d, const struct kv_shape *s, size_t *layer, size_t *total)
 {
@@ -217,6 +130,19 @@ int64_t cuda_kv_bytes(struct device *d, const struct kv_shape *s)
 
     TRY(kv_sizes(d, s, &layer, &total));
     return (int64_t)total;
+}
+
+int cuda_kv_block_tok(const struct kv *kv)
+{
+    return kv->shape.block_tok;
+}
+
+struct heads cuda_kv_heads(struct device *d, const struct kv *kv, int layer)
+{
+    return (struct heads){.slab = kv->slab + (size_t)layer * kv->layer_bytes,
+                          .n_head = kv->shape.n_head,
+                          .head_dim = kv->shape.head_dim,
+                          .block_tok = kv->shape.block_tok};
 }
 
 int cuda_kv_open(struct device *d, struct kv **out, const struct kv_shape *s)
@@ -242,6 +168,7 @@ void cuda_kv_close(struct device *d, struct kv *kv)
 {
     if (!kv)
         return;
+    recorder_forget(d, kv);
     cuda_free(d, kv->slab);
     free(kv);
 }
@@ -251,7 +178,6 @@ int cuda_kv_store(struct device *d, struct kv *kv, int layer, tensor k, tensor v
 {
     const struct kv_shape *s = &kv->shape;
 
-    TRY(step_data(d, b, s->block_tok));
     launch_kv_store(d->stream, kv->slab + (size_t)layer * kv->layer_bytes, k.data, v.data,
                     d->step.slot, b->n_tok, s->n_head, s->head_dim, s->block_tok, d->is_f32);
     return cuda_launched("kv_store");
@@ -263,8 +189,6 @@ int cuda_attend(struct device *d, tensor out, tensor q, struct kv *kv, int layer
     const struct kv_shape *s = &kv->shape;
     int width = s->n_head * s->head_dim;
     char *base = kv->slab + (size_t)layer * kv->layer_bytes;
-
-    TRY(step_data(d, b, s->block_tok));
     struct attend a = {
         .kind = ATTEND_PAGED,
         .q = q.data,
@@ -277,7 +201,7 @@ int cuda_attend(struct device *d, tensor out, tensor q, struct kv *kv, int layer
         .q_stride = width,
         .out_stride = width,
         .groups = b->n_seq,
-        .pos = d->step.pos,
+        .pos = d->step.rows.pos,
         .seq_row = d->step.seq_row,
         .block = d->step.block,
         .tile = d->step.tile,

@@ -39,6 +39,7 @@ int cuda_work(struct device *d, enum work_slot slot, size_t bytes, void **out)
         cudaFree(d->work[slot].p); /* waits for what still uses it */
         d->work[slot].p = NULL;
         d->work[slot].cap = 0;
+        d->epoch++;
         TRY(cuda_alloc(d, bytes, &d->work[slot].p));
         d->work[slot].cap = bytes;
     }
@@ -47,10 +48,12 @@ int cuda_work(struct device *d, enum work_slot slot, size_t bytes, void **out)
 }
 
 /* Room in the ring. When it turns, what was queued from it must have been read. */
-static int staging_take(struct device *d, size_t bytes, char **out)
+int cuda_staging(struct device *d, size_t bytes, char **out)
 {
     struct staging *s = &d->staging;
 
+    if (bytes > s->cap)
+        return err(RECTO_EINTERNAL, "internal: %zu bytes for the device at once", bytes);
     if (s->at + bytes > s->cap) {
         TRY(cuda_check(cudaStreamSynchronize(d->stream), "upload"));
         s->at = 0;
@@ -72,7 +75,7 @@ int cuda_upload(struct device *d, void *dst, const void *src, size_t bytes)
                        "upload"));
         return cuda_check(cudaStreamSynchronize(d->stream), "upload");
     }
-    TRY(staging_take(d, bytes, &from));
+    TRY(cuda_staging(d, bytes, &from));
     memcpy(from, src, bytes);
     return cuda_check(cudaMemcpyAsync(dst, from, bytes, cudaMemcpyHostToDevice, d->stream),
                       "upload");

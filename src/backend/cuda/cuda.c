@@ -78,7 +78,8 @@ static int check_card(struct device *d)
                    "device: %s has compute capability %d.%d, needed is 8.0; use --device cpu",
                    p.name, p.major, p.minor);
     d->n_sm = p.multiProcessorCount;
-    d->is_sm90 = p.major == 9 && !getenv("RECTO_CUDA_NO_WGMMA"); /* for comparisons */
+    d->is_sm90 = p.major == 9 && !getenv("RECTO_CUDA_NO_WGMMA"); /* these two for comparisons */
+    d->overlaps = d->is_sm90 && !getenv("RECTO_CUDA_NO_OVERLAP");
     snprintf(d->name, sizeof d->name, "sm_%d%d%s", p.major, p.minor, d->lt ? " cublasLt" : "");
     return 0;
 }
@@ -92,7 +93,10 @@ static int prepare_kernels(const struct device *d)
     TRY(cuda_check(launch_prepare_linear(bytes), "open"));
     TRY(cuda_check(launch_prepare_moe(bytes), "open"));
     TRY(cuda_check(launch_prepare_attend(bytes), "open"));
-    return d->is_sm90 ? cuda_check(launch_prepare_linear90(bytes), "open") : 0;
+    if (!d->is_sm90)
+        return 0;
+    TRY(cuda_check(launch_prepare_stream(bytes), "open"));
+    return cuda_check(launch_prepare_linear90(bytes), "open");
 }
 
 static int open_device(struct device *d)
@@ -106,6 +110,7 @@ static int open_device(struct device *d)
     TRY(cuda_check(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "open"));
     TRY(cuda_check(cudaMallocHost(&p, STAGING), "open"));
     d->staging = (struct staging){.base = p, .cap = STAGING};
+    d->recorder = recorder_open();
     return 0;
 }
 
@@ -115,6 +120,7 @@ static void cuda_close(struct device *d)
         return;
     if (d->stream)
         cudaStreamSynchronize(d->stream);
+    recorder_close(d->recorder);
     lt_close(d->lt);
     for (int i = 0; i < N_WORK; i++)
         cudaFree(d->work[i].p);
@@ -127,7 +133,7 @@ static void cuda_close(struct device *d)
         cudaFree(d->table[i].down_map);
     }
     free(d->table);
-    free(d->step.host);
+    cudaFreeHost(d->choosing.host);
     cudaFreeHost(d->staging.base);
     if (d->stream)
         cudaStreamDestroy(d->stream);
@@ -163,6 +169,7 @@ static void cuda_info(const struct device *d, struct device_info *info)
         .kv_block_tok = 64,
         .view_batch = d->is_f32 ? 2 : 6,
         .act = d->is_f32 ? DT_F32 : DT_BF16,
+        .replays = d->recorder != NULL,
     };
     snprintf(info->kernels, sizeof info->kernels, "%s", d->name);
     snprintf(info->precision, sizeof info->precision, "%s", d->is_f32 ? "fp32" : "bf16");
@@ -170,7 +177,10 @@ static void cuda_info(const struct device *d, struct device_info *info)
 
 static int cuda_finish(struct device *d)
 {
-    return cuda_check(cudaStreamSynchronize(d->stream), "a step");
+    recorder_abandon(d);
+    TRY(cuda_check(cudaStreamSynchronize(d->stream), "a step"));
+    cuda_deliver(d);
+    return 0;
 }
 
 /* ---- rows and pictures ----------------------------------------------------------------------- */
@@ -285,11 +295,13 @@ const struct backend backend_cuda = {
     .attend_relpos = cuda_attend_relpos,
     .attend_prefix = cuda_attend_prefix,
 
+    .step = cuda_step,
     .sample = cuda_sample,
 
     .kv_open = cuda_kv_open,
     .kv_close = cuda_kv_close,
     .kv_bytes = cuda_kv_bytes,
     .kv_store = cuda_kv_store,
+    .qkv_store = cuda_qkv_store,
     .attend = cuda_attend,
 };

@@ -24,7 +24,8 @@ enum work_slot {
     WORK_PAD,    /* a padded token's q, k and v                 */
     WORK_PART,   /* parts of split attention                    */
     WORK_BATCH,  /* a step's integers                           */
-    WORK_CHOICE, /* lists of banned ids, best ids               */
+    WORK_BANS,   /* lists of banned ids, without a step         */
+    WORK_CHOICE, /* best ids                                    */
     WORK_LT,     /* cuBLASLt's own                              */
     N_WORK
 };
@@ -35,13 +36,22 @@ struct staging {
     size_t cap, at;
 };
 
-/* A step's integers on the device. The host's copy tells whether they are there already. */
+/* A step's integers on the device (step.c). */
 struct step_data {
-    int32_t *host;
-    size_t n, cap;
-    const int32_t *pos, *slot, *seq_row, *block, *tile;
+    const int32_t *slot, *seq_row, *block, *tile, *ban_from, *ban_id;
+    struct step_rows rows;
+    const struct sample_ask *ask; /* whose bans are there; NULL: none */
     int n_tile, n_single, max_len, max_rows, block_stride;
 };
+
+/* What the device chose, on its way to those who asked (sample.c). */
+struct choosing {
+    struct choice *host; /* pinned, [cap] */
+    int cap, n;
+    struct pick *next; /* NULL: nothing is on its way */
+};
+
+struct recorder; /* graph.c */
 
 /* Device addresses of a layer's expert matrices. */
 struct expert_table {
@@ -57,12 +67,16 @@ struct device {
     int id, n_sm;
     cudaStream_t stream;
     bool is_f32, router_bf16, is_sm90;
+    bool overlaps; /* kernels may start before the one in front has ended */
     struct {
         void *p;
         size_t cap;
     } work[N_WORK];
     struct staging staging;
     struct step_data step;
+    struct choosing choosing;
+    struct recorder *recorder;
+    unsigned epoch; /* counts moves of what recorded steps have addresses of */
     struct expert_table *table;
     int n_table;
     struct lt *lt;
@@ -89,6 +103,28 @@ int cuda_download(struct device *d, void *dst, const void *src, size_t bytes);
 int cuda_pack(struct device *d, struct weight *w, const void *src, enum dtype dtype, int64_t n_out,
               int64_t n_in, bool force_f32);
 
+/* Pinned memory to be filled at once and read by the device in the order of the stream. */
+int cuda_staging(struct device *d, size_t bytes, char **out);
+
+/* ---- a step: step.c, graph.c ----------------------------------------------------------------- */
+/* b's integers, and the bans of ask (or NULL), on the device: d->step. */
+int cuda_step_upload(struct device *d, const struct batch *b, int block_tok,
+                     const struct sample_ask *ask);
+int cuda_step(struct device *d, struct kv *kv, const struct batch *b, const struct sample_ask *ask,
+              struct pick *next, struct step_rows *rows);
+/* The recorder of d's steps. NULL (with RECTO_CUDA_NO_GRAPH, for comparisons): each is launched op
+ * by op. */
+struct recorder *recorder_open(void);
+void recorder_close(struct recorder *r);
+/* A decoding step whose numbers are on the device: 1 when it was recorded before and now runs; 0
+ * when its ops must be called (and are being recorded, the second time such a step comes). */
+int recorder_begin(struct device *d, const struct kv *kv, int n_row);
+/* The step's last kernel was called: what was recorded runs. */
+int recorder_end(struct device *d);
+/* A step that broke off leaves no recording behind; kv's steps, or all (NULL), are forgotten. */
+void recorder_abandon(struct device *d);
+void recorder_forget(struct device *d, const struct kv *kv);
+
 /* ---- cuBLASLt, found at run time: lt.c ------------------------------------------------------- */
 /* NULL where the library is missing; own kernels then do everything. */
 struct lt *lt_open(struct device *d);
@@ -100,6 +136,8 @@ bool lt_linear(struct device *d, tensor y, tensor x, const struct weight *w, enu
 /* ---- slots by file --------------------------------------------------------------------------- */
 int cuda_linear(struct device *d, tensor y, tensor x, const struct weight *w,
                 enum linear_mode mode);
+int cuda_qkv_store(struct device *d, tensor q, tensor h, const struct qkv *w,
+                   const struct batch *b);
 int cuda_linear_swiglu(struct device *d, tensor y, tensor x, const struct weight *gate,
                        const struct weight *up);
 int cuda_moe_add(struct device *d, tensor y, tensor h, const struct moe *m);
@@ -109,6 +147,9 @@ int cuda_attend_relpos(struct device *d, tensor out, tensor qkv, const float *qk
 int cuda_attend_prefix(struct device *d, tensor out, tensor q, tensor k, tensor val, int len,
                        int n_prefix, int n_head, int n_kv);
 
+int cuda_kv_block_tok(const struct kv *kv);
+/* Where a layer's cache is and how it is cut; the other fields are zero. */
+struct heads cuda_kv_heads(struct device *d, const struct kv *kv, int layer);
 int cuda_kv_open(struct device *d, struct kv **out, const struct kv_shape *s);
 void cuda_kv_close(struct device *d, struct kv *kv);
 int64_t cuda_kv_bytes(struct device *d, const struct kv_shape *s);
@@ -117,6 +158,12 @@ int cuda_kv_store(struct device *d, struct kv *kv, int layer, tensor k, tensor v
 int cuda_attend(struct device *d, tensor out, tensor q, struct kv *kv, int layer,
                 const struct batch *b);
 
+/* Ids that ask forbids as lists: bounds [n + 1], then the ids, *n_list numbers in all; malloc'd. */
+int32_t *cuda_bans(const struct sample_ask *ask, int n, size_t *n_list);
 int cuda_sample(struct device *d, tensor logits, const struct sample_ask *ask, struct pick *next);
+/* The choice of a replayed step is on its way to next [n]. */
+void cuda_expect(struct device *d, struct pick *next, int n);
+/* The stream has been waited for: hand out what was chosen. */
+void cuda_deliver(struct device *d);
 
 #endif

@@ -36,8 +36,7 @@ static int bans(const struct sample_ask *ask, int32_t *out)
     return n_out;
 }
 
-/* List of row i in [list[i], list[i + 1]) behind the n + 1 bounds. */
-static int32_t *list_bans(const struct sample_ask *ask, int n, size_t *n_list)
+int32_t *cuda_bans(const struct sample_ask *ask, int n, size_t *n_list)
 {
     size_t total = 0;
     int32_t *list;
@@ -64,34 +63,77 @@ static struct pick pick_of(const struct choice *c)
     };
 }
 
-int cuda_sample(struct device *d, tensor logits, const struct sample_ask *ask, struct pick *next)
+static int make_room(struct device *d, int n)
 {
-    int n = (int)logits.n[0];
-    size_t n_list, list_bytes, out_bytes = (size_t)n * sizeof(struct choice);
-    struct choice *host;
-    int32_t *list;
-    char *base;
+    struct choosing *c = &d->choosing;
+    void *p;
+
+    if (n <= c->cap)
+        return 0;
+    TRY(cuda_check(cudaStreamSynchronize(d->stream), "sample"));
+    cudaFreeHost(c->host);
+    *c = (struct choosing){0};
+    d->epoch++;
+    TRY(cuda_check(cudaMallocHost(&p, (size_t)n * sizeof *c->host), "sample"));
+    c->host = p;
+    c->cap = n;
+    return 0;
+}
+
+/* The bans of a step that did not bring them. */
+static int upload_bans(struct device *d, const struct sample_ask *ask, int n, const int32_t **from,
+                       const int32_t **id)
+{
+    size_t n_list;
+    int32_t *list = cuda_bans(ask, n, &n_list);
     void *p;
     int rc;
 
-    if (n == 0) /* a step that only fills the cache */
-        return 0;
-    host = mem_alloc(out_bytes);
-    list = list_bans(ask, n, &n_list);
-    list_bytes = (n_list * sizeof *list + 255) / 256 * 256;
-    TRY_OUT(cuda_work(d, WORK_CHOICE, list_bytes + out_bytes + 256 + (size_t)launch_choose_work(n),
-                      &p));
-    base = p;
-    TRY_OUT(cuda_upload(d, base, list, n_list * sizeof *list));
-    launch_choose(d->stream, (struct choice *)(void *)(base + list_bytes), logits.data, n,
-                  (int)logits.n[1], (const int32_t *)p, (const int32_t *)p + n + 1,
-                  base + list_bytes + (out_bytes + 255) / 256 * 256);
-    TRY_OUT(cuda_launched("sample"));
-    TRY_OUT(cuda_download(d, host, base + list_bytes, out_bytes));
-    for (int i = 0; i < n; i++)
-        next[i] = pick_of(&host[i]);
+    TRY_OUT(cuda_work(d, WORK_BANS, n_list * sizeof *list, &p));
+    TRY_OUT(cuda_upload(d, p, list, n_list * sizeof *list));
+    *from = p;
+    *id = *from + n + 1;
 out:
-    free(host);
     free(list);
     return rc;
+}
+
+void cuda_expect(struct device *d, struct pick *next, int n)
+{
+    d->choosing.next = next;
+    d->choosing.n = n;
+}
+
+void cuda_deliver(struct device *d)
+{
+    struct choosing *c = &d->choosing;
+
+    for (int i = 0; c->next && i < c->n; i++)
+        c->next[i] = pick_of(&c->host[i]);
+    c->next = NULL;
+}
+
+int cuda_sample(struct device *d, tensor logits, const struct sample_ask *ask, struct pick *next)
+{
+    const int32_t *from = d->step.ban_from, *id = d->step.ban_id;
+    int n = (int)logits.n[0];
+    size_t bytes = (size_t)n * sizeof(struct choice), room = (bytes + 255) / 256 * 256;
+    struct choice *found;
+    void *p;
+
+    if (n == 0) /* a step that only fills the cache */
+        return 0;
+    if (d->step.ask != ask)
+        TRY(upload_bans(d, ask, n, &from, &id));
+    TRY(make_room(d, n));
+    TRY(cuda_work(d, WORK_CHOICE, room + (size_t)launch_choose_work(n), &p));
+    found = p;
+    launch_choose(d->stream, found, logits.data, n, (int)logits.n[1], from, id, (char *)p + room);
+    TRY(cuda_launched("sample"));
+    TRY(cuda_check(
+        cudaMemcpyAsync(d->choosing.host, found, bytes, cudaMemcpyDeviceToHost, d->stream),
+        "sample"));
+    TRY(recorder_end(d));
+    cuda_expect(d, next, n);
+    return 0;
 }
