@@ -11,6 +11,7 @@
  * (1e-5).
  *
  * Without a GPU, or in a build without CUDA, the program ends with 77: skipped. */
+#include "backend/op.h"
 #include "ops.h"
 
 #ifndef RECTO_HAVE_CUDA
@@ -306,10 +307,9 @@ static void gated_products(void **state)
 }
 
 /* Rows of a product, whichever tile computes them. */
-static void a_row_alone_is_the_same(void **state)
+static void rows_alone(int64_t n, int64_t k)
 {
-    static const int64_t parts[] = {1, 16, 17, 64, 130, 300};
-    int64_t n = 1280, k = 896;
+    static const int64_t parts[] = {1, 4, 5, 16, 17, 32, 33, 64, 130, 300};
     struct weights2 w = weight2(DT_BF16, n, k, NULL);
     struct pair x = act(300, k), y = act(300, n), z = act(300, n);
     float *whole, *part;
@@ -330,6 +330,40 @@ static void a_row_alone_is_the_same(void **state)
     free(whole);
     drop_weight(w);
     drop(x), drop(y), drop(z);
+}
+
+static void gated_rows_alone(int64_t n, int64_t k)
+{
+    static const int64_t parts[] = {1, 9, 32, 64, 300};
+    struct weights2 gate = weight2(DT_BF16, n, k, NULL), up = weight2(DT_BF16, n, k, NULL);
+    struct pair x = act(300, k), y = act(300, n), z = act(300, n);
+    float *whole, *part;
+
+    ok(be->linear_swiglu(gpu, y.g, x.g, &gate.g, &up.g));
+    whole = fetch(y.g);
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        for (int64_t at = 0; at < 300; at += parts[i]) {
+            int64_t rows = MIN(parts[i], 300 - at);
+
+            ok(be->linear_swiglu(gpu, tensor_rows(z.g, at, rows), tensor_rows(x.g, at, rows),
+                                 &gate.g, &up.g));
+        }
+        part = fetch(z.g);
+        same_bits(whole, part, 300 * n, "rows of a gated product");
+        free(part);
+    }
+    free(whole);
+    drop_weight(gate), drop_weight(up);
+    drop(x), drop(y), drop(z);
+}
+
+static void a_row_alone_is_the_same(void **state)
+{
+    rows_alone(1280, 896);
+    rows_alone(1280, 1280);
+    rows_alone(640, 1792);
+    rows_alone(4096, 1280);
+    gated_rows_alone(1792, 1280);
 }
 
 /* ---- experts --------------------------------------------------------------------------------- */
@@ -496,6 +530,7 @@ static void run_paged(const struct backend *on, struct device *d, tensor out, te
                       tensor v, int n, int chunk, int block_tok, int heads, int hd)
 {
     struct kv_shape shape = {1, heads, hd, (n + block_tok - 1) / block_tok, block_tok};
+    struct step_rows on_device;
     struct paged p;
     struct kv *kv;
 
@@ -504,6 +539,8 @@ static void run_paged(const struct backend *on, struct device *d, tensor out, te
         int rows = MIN(chunk, n - at);
 
         page_rows(&p, at, at + rows, block_tok, shape.n_block);
+        if (on->step)
+            ok(on->step(d, kv, &p.b, NULL, NULL, &on_device));
         ok(on->kv_store(d, kv, 0, tensor_rows(k, at, rows), tensor_rows(v, at, rows), &p.b));
         ok(on->attend(d, tensor_rows(out, at, rows), tensor_rows(q, at, rows), kv, 0, &p.b));
         ok(on->finish(d));
@@ -541,6 +578,93 @@ static void paged(void **state)
     }
 }
 
+/* A step of `rows` sequences of one row each, at different positions of their own block. */
+struct singles {
+    int32_t pos[64], slot[64], seq_row[65], seq_len[64], block[64];
+    struct batch b;
+};
+
+static void make_singles(struct singles *s, int rows, int block_tok)
+{
+    for (int i = 0; i <= rows; i++)
+        s->seq_row[i] = i;
+    for (int i = 0; i < rows; i++) {
+        s->pos[i] = (i * 7 + 3) % block_tok;
+        s->block[i] = rows - 1 - i;
+        s->slot[i] = s->block[i] * block_tok + s->pos[i];
+        s->seq_len[i] = s->pos[i] + 1;
+    }
+    s->b = (struct batch){.n_tok = rows,
+                          .n_seq = rows,
+                          .pos = s->pos,
+                          .slot = s->slot,
+                          .seq_row = s->seq_row,
+                          .seq_len = s->seq_len,
+                          .block = s->block,
+                          .block_stride = 1};
+}
+
+/* Queries, keys and values in one go against the same composed: queries, and what attention then
+ * finds in the cache, whose other keys are the same in both. */
+static void queries_keys_values(void **state)
+{
+    static const int size[][3] = {{1, 10, 128}, {5, 10, 128}, {16, 10, 128},
+                                  {17, 4, 64},  {32, 2, 128}, {40, 2, 64}};
+
+    for (size_t i = 0; i < COUNT(size); i++) {
+        int rows = size[i][0], heads = size[i][1], hd = size[i][2], block = 32;
+        int64_t width = (int64_t)heads * hd, hidden = 1280;
+        struct kv_shape shape = {1, heads, hd, rows, block};
+        struct weights2 wq = weight2(DT_BF16, width, hidden, NULL),
+                        wk = weight2(DT_BF16, width, hidden, NULL),
+                        wv = weight2(DT_BF16, width, hidden, NULL);
+        struct pair h = act(rows, hidden), q = act(rows, width), a = act(rows, width),
+                    b = act(rows, width), old = act((int64_t)rows * block, width),
+                    table = stream(block, hd);
+        struct run r = {.be = be, .dev = gpu, .act = q.g.dtype};
+        struct backend composed = *be;
+        float *got[2][2];
+        struct singles s;
+        void *room;
+
+        make_singles(&s, rows, block);
+        composed.qkv_store = NULL;
+        ok(be->alloc(gpu, 1 << 22, &room));
+        r.scratch = (struct arena){.base = room, .cap = 1 << 22};
+        for (int way = 0; way < 2; way++) {
+            struct kv *kv;
+            int32_t *slot = malloc((size_t)rows * (size_t)block * sizeof *slot);
+            struct batch all = {.n_tok = rows * block, .slot = slot};
+            struct step_rows on;
+
+            ok(be->kv_open(gpu, &kv, &shape));
+            for (int t = 0; t < rows * block; t++)
+                slot[t] = t;
+            all.pos = slot, all.seq_row = s.seq_row;
+            ok(be->step(gpu, kv, &all, NULL, NULL, &on));
+            ok(be->kv_store(gpu, kv, 0, old.g, old.g, &all));
+            r.be = way ? &composed : be;
+            r.kv = kv;
+            op_step(&r, &s.b, NULL, NULL);
+            op_qkv_store(&r, q.g, h.g, &(struct qkv){&wq.g, &wk.g, &wv.g, table.g, kv, 0});
+            op_attend(&r, way ? b.g : a.g, q.g, 0);
+            scratch_reset(&r, 0);
+            ok(run_finish(&r));
+            got[way][0] = fetch(q.g);
+            got[way][1] = fetch(way ? b.g : a.g);
+            be->kv_close(gpu, kv);
+            free(slot);
+        }
+        same_bits(got[0][0], got[1][0], rows * width, "queries in one go");
+        same_bits(got[0][1], got[1][1], rows * width, "the cache behind them");
+        for (int j = 0; j < 4; j++)
+            free(got[j / 2][j % 2]);
+        be->free(gpu, room);
+        drop_weight(wq), drop_weight(wk), drop_weight(wv);
+        drop(h), drop(q), drop(a), drop(b), drop(old), drop(table);
+    }
+}
+
 /* ---- choosing -------------------------------------------------------------------------------- */
 static void choosing(void **state)
 {
@@ -559,6 +683,7 @@ static void choosing(void **state)
     v[2 * VOCAB + 999] = 9, v[2 * VOCAB + 500] = 8;
     ok(be->upload(gpu, x.g.data, v, sizeof(float) * ROWS * VOCAB));
     ok(be->sample(gpu, x.g, ask, next));
+    ok(be->finish(gpu));
     assert_int_equal(next[0].id, 123);
     assert_true(next[0].intervened);
     assert_int_equal(next[1].id, 500);
@@ -611,6 +736,7 @@ int main(void)
         cmocka_unit_test(relative_positions),
         cmocka_unit_test(prefix),
         cmocka_unit_test(paged),
+        cmocka_unit_test(queries_keys_values),
         cmocka_unit_test(choosing),
     };
     struct device_opts o = {.name = "cuda", .precision = "bf16"};

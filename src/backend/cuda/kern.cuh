@@ -98,6 +98,35 @@ __device__ __forceinline__ uint32_t pack_bf16(float lo, float hi)
     return *reinterpret_cast<uint32_t *>(&p);
 }
 
+// (a, b) turned by an angle; written with explicit roundings, since two kernels must agree to the
+// bit.
+__device__ __forceinline__ void rotate(float *a, float *b, float cosine, float sine)
+{
+    float x = *a, y = *b;
+
+    *a = __fmaf_rn(x, cosine, -__fmul_rn(y, sine));
+    *b = __fmaf_rn(y, cosine, __fmul_rn(x, sine));
+}
+
+// ---- kernels that overlap (PTX ISA, griddepcontrol, sm_90) --------------------------------------
+// A kernel launched with programmatic serialization may start before the one in front of it has
+// ended, and from grid_wait on sees all that it wrote.  Every thread of such a kernel calls it, and
+// none writes before it: then whatever ran earlier has ended, too.
+__device__ __forceinline__ void grid_wait()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;\n" ::: "memory");
+#endif
+}
+
+// The next kernel may start now.
+__device__ __forceinline__ void grid_release()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;\n" ::: "memory");
+#endif
+}
+
 // ---- tensor cores and asynchronous copies (PTX ISA, sm_80) --------------------------------------
 
 __device__ __forceinline__ uint32_t smem_addr(const void *p)

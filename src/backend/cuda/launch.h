@@ -20,15 +20,27 @@ typedef struct CUstream_st *launch_stream;
  * A cudaError_t. */
 int launch_prepare_linear(int shared_bytes);
 int launch_prepare_linear90(int shared_bytes);
+int launch_prepare_stream(int shared_bytes);
 int launch_prepare_moe(int shared_bytes);
 int launch_prepare_attend(int shared_bytes);
 
 /* ---- products: linear.cu --------------------------------------------------------------------- */
 enum product_out {
-    PRODUCT_SET,   /* y  = x W^T + b           */
-    PRODUCT_GELU,  /* y  = gelu(x W^T + b)     */
-    PRODUCT_ADD,   /* y += x W^T + b           */
-    PRODUCT_SWIGLU /* y  = silu(x W^T) * x U^T */
+    PRODUCT_SET,    /* y  = x W^T + b           */
+    PRODUCT_GELU,   /* y  = gelu(x W^T + b)     */
+    PRODUCT_ADD,    /* y += x W^T + b           */
+    PRODUCT_SWIGLU, /* y  = silu(x W^T) * x U^T */
+    PRODUCT_QKV     /* struct heads             */
+};
+
+/* Where the products of PRODUCT_QKV go: y gets the turned queries, the cache turned keys and
+ * values. */
+struct heads {
+    const void *wk, *wv; /* [n][k], as w */
+    const float *table;  /* [positions][head_dim] cosines, then sines */
+    const int32_t *pos, *slot;
+    void *slab; /* of the layer, as of launch_kv_store */
+    int n_head, head_dim, block_tok;
 };
 
 /* One product, or one for each expert. */
@@ -50,9 +62,15 @@ struct product {
     const int32_t
         *tile; /* [tile_cap] expert << 16 | number of the tile within the expert; -1: none */
     int tile_cap, tile_rows;
-    bool is_sm90; /* warp-group products exist */
-    int n_sm;     /* multiprocessors */
+    int most_rows;             /* that an expert can get */
+    bool is_sm90;              /* warp-group products exist */
+    bool overlaps;             /* may start before the kernel in front has ended */
+    int n_sm;                  /* multiprocessors */
+    const struct heads *heads; /* PRODUCT_QKV */
 };
+/* stream.cu: few rows on compute capability 9.0. Does it apply, and (a cudaError_t) do it. */
+bool launch_takes_stream(const struct product *p);
+int launch_product_stream(launch_stream s, const struct product *p);
 int launch_product(launch_stream s, const struct product *p); /* a cudaError_t */
 /* A map of a matrix [rows][k] for the copy engine into 64-byte aligned host memory; false: the
  * driver has none. */

@@ -23,6 +23,7 @@ static struct product product_of(const struct device *d, tensor y, tensor x, con
         .w_is_f32 = w->kind == WEIGHT_F32,
         .y_is_f32 = y.dtype == DT_F32,
         .is_sm90 = d->is_sm90,
+        .overlaps = d->overlaps,
         .n_sm = d->n_sm,
     };
 }
@@ -50,6 +51,29 @@ int cuda_linear_swiglu(struct device *d, tensor y, tensor x, const struct weight
     p.up = up->data;
     TRY(cuda_check(launch_product(d->stream, &p), "linear_swiglu"));
     return cuda_launched("linear_swiglu");
+}
+
+int cuda_qkv_store(struct device *d, tensor q, tensor h, const struct qkv *w, const struct batch *b)
+{
+    struct product p = product_of(d, q, h, w->wq, PRODUCT_QKV);
+    struct heads heads;
+    bool all_bf16 = w->wq->kind == WEIGHT_BF16 && w->wk->kind == WEIGHT_BF16 &&
+                    w->wv->kind == WEIGHT_BF16;
+
+    if (w->wq->bias || w->wk->bias || w->wv->bias || !all_bf16 || w->wk->n_out != w->wq->n_out ||
+        w->wk->n_in != w->wq->n_in)
+        return 1;
+    heads = cuda_kv_heads(d, w->kv, w->layer);
+    heads.wk = w->wk->data;
+    heads.wv = w->wv->data;
+    heads.table = w->rope.data;
+    heads.pos = d->step.rows.pos;
+    heads.slot = d->step.slot;
+    p.heads = &heads;
+    if (!launch_takes_stream(&p))
+        return 1;
+    TRY(cuda_check(launch_product_stream(d->stream, &p), "qkv_store"));
+    return cuda_launched("qkv_store");
 }
 
 /* ---- experts --------------------------------------------------------------------------------- */
@@ -242,6 +266,7 @@ static int experts(struct moe_run *r, tensor y, tensor x, const struct weight *w
     p.tile = r->route.tile;
     p.tile_cap = r->route.tile_cap;
     p.tile_rows = r->route.tile_rows;
+    p.most_rows = r->route.rows;
     return cuda_check(launch_product(r->d->stream, &p), "moe: experts");
 }
 

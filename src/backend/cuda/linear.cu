@@ -237,6 +237,8 @@ template <class X, class W> static void run_plain(launch_stream s, const struct 
 
 int launch_product(launch_stream s, const struct product *p)
 {
+    if (launch_takes_stream(p))
+        return launch_product_stream(s, p);
     if (!p->x_is_f32 && !p->w_is_f32 && p->k % 8 == 0 && p->n % 8 == 0)
         return run_tensor(s, p, p->tile ? p->tile_rows : best_tile_rows(p));
     if (p->tile && p->tile_rows != PLAIN)

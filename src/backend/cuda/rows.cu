@@ -45,6 +45,7 @@ __global__ void __launch_bounds__(NORM_THREADS)
     Y *out = y + (int64_t)blockIdx.x * width;
     float v[NORM_QUADS][4], sum = 0, squares = 0, mean = 0;
 
+    grid_release();
 #pragma unroll
     for (int q = 0; q < NORM_QUADS; q++) {
         int i = (q * NORM_THREADS + threadIdx.x) * 4;
@@ -225,10 +226,11 @@ __global__ void rope_kernel(T *x, const int32_t *pos, const float *table, int64_
         return;
     const float *angle = table + (int64_t)pos[row % n_pos] * head_dim;
     T *v = x + row * width + p / half * head_dim + i;
-    float a = to_f32(v[0]), b = to_f32(v[half]), c = angle[i], s = angle[i + half];
+    float a = to_f32(v[0]), b = to_f32(v[half]);
 
-    v[0] = from_f32<T>(a * c - b * s);
-    v[half] = from_f32<T>(b * c + a * s);
+    rotate(&a, &b, angle[i], angle[i + half]);
+    v[0] = from_f32<T>(a);
+    v[half] = from_f32<T>(b);
 }
 
 void launch_rope(launch_stream s, void *x, const int32_t *pos, const float *table, int64_t rows,

@@ -81,6 +81,17 @@ __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap *map, in
         : "memory");
 }
 
+// Consecutive bytes; addresses and count are multiples of 16.
+__device__ __forceinline__ void copy_bulk(uint32_t to, const void *from, int bytes,
+                                          uint32_t barrier)
+{
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];\n" ::
+            "r"(to),
+        "l"(from), "r"(bytes), "r"(barrier)
+        : "memory");
+}
+
 template <int N> __device__ __forceinline__ void registers_give()
 {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(N));
