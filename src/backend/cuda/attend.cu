@@ -375,6 +375,7 @@ __global__ void __launch_bounds__(HD) join_kernel(const struct attend a, int ste
     struct running run = {-CUDART_INF_F, 0.0f};
     float o = 0;
 
+    grid_release();
     if (a.seq_row[seq + 1] - row != 1)
         return;
     n = (a.pos[row] + STEP) / STEP;

@@ -113,6 +113,7 @@ struct route {
     const float *router; /* [n_expert][width]                                           */
     int rows, width, n_expert, n_pick, tile_rows, tile_cap;
     bool is_f32, router_bf16;
+    float *logit;  /* [rows][n_expert]                                            */
     int32_t *pick; /* [rows][n_pick] experts, largest share first                 */
     float *share;  /* [rows][n_pick]                                              */
     int32_t *slot; /* [rows][n_pick] place of each pick among rows sorted by expert */

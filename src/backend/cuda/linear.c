@@ -201,6 +201,7 @@ static int route(struct moe_run *r, tensor h)
                         .router_bf16 = r->d->router_bf16};
     o->tile_cap = (int)(n / (size_t)o->tile_rows + MIN(n, (size_t)m->n_expert));
     for (int pass = 0; pass < 2; pass++) { /* count, then take */
+        o->logit = arena_take(&a, (size_t)h.n[0] * (size_t)m->n_expert * sizeof *o->logit);
         o->pick = arena_take(&a, n * sizeof *o->pick);
         o->share = arena_take(&a, n * sizeof *o->share);
         o->slot = arena_take(&a, n * sizeof *o->slot);

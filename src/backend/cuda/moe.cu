@@ -9,7 +9,12 @@
 
 #include <math_constants.h>
 
-enum { ROUTE_THREADS = 1024, ROUTE_WARPS = ROUTE_THREADS / 32, PER_LANE = LAUNCH_MAX_EXPERT / 32 };
+enum {
+    LOGIT_WARPS = 8,
+    ROUTE_THREADS = 1024,
+    ROUTE_WARPS = ROUTE_THREADS / 32,
+    PER_LANE = LAUNCH_MAX_EXPERT / 32
+};
 
 __device__ __forceinline__ float round_to_bf16(float x, bool yes)
 {
@@ -67,42 +72,47 @@ __device__ void pick(const struct route &r, int token, const float *logit)
     }
 }
 
-// TOKENS rows a block: with many rows the router's matrix is read once for eight of them.  A dot
-// product is 32 sums of every 32nd term, then a tree, in both.
+// Logits: a warp an expert, TOKENS rows a block, so that with many rows the router's matrix is read
+// once for eight of them.  A dot product is 32 sums of every 32nd term, then a tree, whatever TOKENS.
 template <class T, int TOKENS>
-__global__ void __launch_bounds__(ROUTE_THREADS) route_kernel(const struct route r)
+__global__ void __launch_bounds__(LOGIT_WARPS * 32) logit_kernel(const struct route r)
 {
     extern __shared__ float row[]; // [TOKENS][width]
-    __shared__ float logit[TOKENS][LAUNCH_MAX_EXPERT];
-    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, first = blockIdx.x * TOKENS;
-    int n = min(TOKENS, r.rows - first);
+    int lane = threadIdx.x & 31, e = blockIdx.x * LOGIT_WARPS + threadIdx.x / 32;
+    int first = blockIdx.y * TOKENS, n = min(TOKENS, r.rows - first);
+    const float *w = r.router + (int64_t)e * r.width;
+    float sum[TOKENS] = {};
 
-    for (int i = threadIdx.x; i < n * r.width; i += ROUTE_THREADS)
+    for (int i = threadIdx.x; i < n * r.width; i += LOGIT_WARPS * 32)
         row[i] = to_f32(((const T *)r.h)[(int64_t)first * r.width + i]);
     __syncthreads();
-    for (int e = warp; e < r.n_expert; e += ROUTE_WARPS) {
-        float sum[TOKENS] = {};
-
-#pragma unroll 4
-        for (int i = lane; i < r.width; i += 32) {
-            float w = round_to_bf16(r.router[(int64_t)e * r.width + i], r.router_bf16);
+    if (e >= r.n_expert)
+        return;
+#pragma unroll 20 // loads on their way at once
+    for (int i = lane; i < r.width; i += 32) {
+        float one = round_to_bf16(w[i], r.router_bf16);
 
 #pragma unroll
-            for (int t = 0; t < TOKENS; t++)
-                if (t < n)
-                    sum[t] = fmaf(row[t * r.width + i], w, sum[t]);
-        }
-#pragma unroll
-        for (int t = 0; t < TOKENS; t++) {
-            float all = warp_sum(sum[t]);
-
-            if (lane == 0)
-                logit[t][e] = round_to_bf16(all, r.router_bf16);
-        }
+        for (int t = 0; t < TOKENS; t++)
+            if (t < n)
+                sum[t] = fmaf(row[t * r.width + i], one, sum[t]);
     }
-    __syncthreads();
-    if (warp < n)
-        pick(r, first + warp, logit[warp]);
+#pragma unroll
+    for (int t = 0; t < TOKENS; t++) {
+        float all = warp_sum(sum[t]);
+
+        if (lane == 0 && t < n)
+            r.logit[(int64_t)(first + t) * r.n_expert + e] = round_to_bf16(all, r.router_bf16);
+    }
+}
+
+// A warp a token, where there are too many for one block.
+__global__ void __launch_bounds__(ROUTE_THREADS) pick_kernel(const struct route r)
+{
+    int token = blockIdx.x * ROUTE_WARPS + threadIdx.x / 32;
+
+    if (token < r.rows)
+        pick(r, token, r.logit + (int64_t)token * r.n_expert);
 }
 
 // First places and first tiles of all experts, by one warp.
@@ -131,13 +141,17 @@ __device__ void sum_up(const int *count, int *from, int *tile, int n_expert, int
         from[0] = tile[0] = 0;
 }
 
-// Counting sort of all picks by expert, and the list of tiles; one block.
-__global__ void __launch_bounds__(ROUTE_THREADS) sort_kernel(const struct route r)
+// Counting sort of all picks by expert, and the list of tiles; one block, which also picks when
+// tokens are few.
+__global__ void __launch_bounds__(ROUTE_THREADS) sort_kernel(const struct route r, bool picks)
 {
     __shared__ int count[LAUNCH_MAX_EXPERT], from[LAUNCH_MAX_EXPERT + 1],
         tile[LAUNCH_MAX_EXPERT + 1];
     int n = r.rows * r.n_pick, tid = threadIdx.x;
 
+    grid_release();
+    for (int t = tid / 32; picks && t < r.rows; t += ROUTE_WARPS)
+        pick(r, t, r.logit + (int64_t)t * r.n_expert);
     if (tid < LAUNCH_MAX_EXPERT)
         count[tid] = 0;
     __syncthreads();
@@ -166,15 +180,18 @@ constexpr int MANY = 8; // rows of a block when there are many
 
 template <class T> static void route(launch_stream s, const struct route *r)
 {
-    int bytes = r->width * (int)sizeof(float);
+    int bytes = r->width * (int)sizeof(float), few = 4 * ROUTE_WARPS;
+    unsigned across = (unsigned)(r->n_expert + LOGIT_WARPS - 1) / LOGIT_WARPS;
 
-    if (r->rows >= 64) {
-        route_kernel<T, MANY>
-            <<<(unsigned)(r->rows + MANY - 1) / MANY, ROUTE_THREADS, MANY * bytes, s>>>(*r);
-    } else {
-        route_kernel<T, 1><<<(unsigned)r->rows, ROUTE_THREADS, bytes, s>>>(*r);
-    }
-    sort_kernel<<<1, ROUTE_THREADS, 0, s>>>(*r);
+    if (r->rows >= 16)
+        logit_kernel<T, MANY><<<dim3(across, (unsigned)(r->rows + MANY - 1) / MANY),
+                                LOGIT_WARPS * 32, MANY * bytes, s>>>(*r);
+    else
+        logit_kernel<T, 1><<<dim3(across, (unsigned)r->rows), LOGIT_WARPS * 32, bytes, s>>>(*r);
+    if (r->rows > few)
+        pick_kernel<<<(unsigned)(r->rows + ROUTE_WARPS - 1) / ROUTE_WARPS, ROUTE_THREADS, 0, s>>>(
+            *r);
+    sort_kernel<<<1, ROUTE_THREADS, 0, s>>>(*r, r->rows <= few);
 }
 
 void launch_route(launch_stream s, const struct route *r)
@@ -210,8 +227,7 @@ int launch_prepare_moe(int shared_bytes)
 {
     cudaError_t rc = cudaSuccess;
 
-    shared_bytes -= MANY * LAUNCH_MAX_EXPERT * (int)sizeof(float); // the logits are apart
-    allow_shared(route_kernel<float, MANY>, shared_bytes, &rc);
-    allow_shared(route_kernel<bf16, MANY>, shared_bytes, &rc);
+    allow_shared(logit_kernel<float, MANY>, shared_bytes, &rc);
+    allow_shared(logit_kernel<bf16, MANY>, shared_bytes, &rc);
     return rc;
 }
