@@ -135,9 +135,11 @@ static void print_table(const struct bench *b)
 
 static void print_machine(FILE *out, const struct recto_info *f)
 {
-    fprintf(out, "model %s, %lld parameters; %s, %s kernels, precision %s, %d threads; recto %s\n",
-            f->model_name, (long long)f->n_param, f->backend, f->kernels, f->precision, f->threads,
-            RECTO_VERSION);
+    fprintf(
+        out,
+        "model %s, %lld parameters; %s, %s kernels, precision %s, weights %s, %d threads; recto %s\n",
+        f->model_name, (long long)f->n_param, f->backend, f->kernels, f->precision, f->weights,
+        f->threads, RECTO_VERSION);
 }
 
 static int write_json(const struct bench *b, const struct recto_info *f, const char *path)
@@ -151,8 +153,8 @@ static int write_json(const struct bench *b, const struct recto_info *f, const c
     fprintf(
         out,
         "{\"bench\":\"tokens\",\"version\":\"%s\",\"model\":\"%s\",\"backend\":\"%s\",\"kernels\":\"%s\","
-        "\"precision\":\"%s\",\"threads\":%d,\"rows\":[",
-        RECTO_VERSION, f->model_name, f->backend, f->kernels, f->precision, f->threads);
+        "\"precision\":\"%s\",\"weights\":\"%s\",\"threads\":%d,\"rows\":[",
+        RECTO_VERSION, f->model_name, f->backend, f->kernels, f->precision, f->weights, f->threads);
     for (int i = 0; i < b->n_row; i++) {
         const struct row *w = &b->row[i];
 

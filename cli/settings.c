@@ -23,6 +23,7 @@ void settings_from(const struct options *o, struct recto_settings *s)
     s->device = or_else(opt_text(o, OPT_DEVICE), s->device);
     s->precision = or_else(opt_text(o, OPT_PRECISION), s->precision);
     s->cpu_kernels = or_else(opt_text(o, OPT_KERNELS), s->cpu_kernels);
+    s->weights = or_else(opt_text(o, OPT_WEIGHTS), s->weights);
     s->router = or_else(opt_text(o, OPT_ROUTER), s->router);
     s->threads = (int)opt_int(o, OPT_THREADS, s->threads);
     s->kv_tok = opt_int(o, OPT_KV_TOKENS, s->kv_tok);

@@ -63,12 +63,13 @@ struct recto_settings {
     size_t size;
     const char *
         model_dir; /* folder with config.json, *.safetensors, tokenizer.json; NULL: the mini model beside recto */
-    const char *device;      /* "cpu" */
-    const char *precision;   /* "auto" (bf16 products where the CPU has them), "bf16", "fp32" */
-    const char *cpu_kernels; /* "auto", or at most this: "c", "avx2", "avx512", "avx512bf16" */
-    const char *router;      /* "fp32" (default) or "bf16", as the published runs had it */
-    int threads;             /* 0: as many as the process may use */
-    int kv_block_tok;        /* tokens in a KV block: 16, 32 or 64; 0: the backend's choice */
+    const char *device;    /* "cpu" */
+    const char *precision; /* "auto" (bf16 products where the CPU has them), "bf16", "fp32" */
+    const char *
+        cpu_kernels; /* "auto", or at most this: "c", "avx2", "avx512", "avx512vnni", "avx512bf16" */
+    const char *router; /* "fp32" (default) or "bf16", as the published runs had it */
+    int threads;        /* 0: as many as the process may use */
+    int kv_block_tok;   /* tokens in a KV block: 16, 32 or 64; 0: the backend's choice */
     int64_t
         kv_tok; /* tokens the KV pool holds in all; 0: max_running pages of full length, within memory */
     int max_running;         /* pages decoded at once; default 8 */
@@ -86,6 +87,8 @@ struct recto_settings {
     recto_log_fn *log; /* NULL: silent */
     void *log_ctx;
     enum recto_log_level log_least;
+    const char *weights; /* "auto" or "bf16": as stored; "int8", "int4": the decoder's matrices are
+                            quantised when they are loaded */
 };
 void recto_settings_init(struct recto_settings *s);
 
@@ -326,6 +329,7 @@ struct recto_info {
     double load_ms;
     int guard_n, guard_w; /* the model's default */
     int context;          /* positions */
+    char weights[8];      /* of the decoder's matrices: "bf16" (as stored), "int8", "int4" */
 };
 void recto_get_info(const struct recto *r, struct recto_info *info);
 
@@ -453,6 +457,12 @@ int recto_verify_golden(const struct recto_settings *s, const char *dir, const c
 int recto_verify_preprocess(const char *cases_json, recto_line_fn *print, void *ctx);
 int recto_verify_tokenizer(const char *tokenizer_json, const char *cases_json, recto_line_fn *print,
                            void *ctx);
+
+/* Write a model folder's copy in `out` (made if missing, without weights so far), the decoder's matrices as "int8" or "int4";
+ * vision, router, norms and embeddings as they are. A folder that recto_open opens, on the CPU. RECTO_EUSAGE: another
+ * scheme, or weights in `out`; RECTO_EMODEL, RECTO_EOUTPUT. */
+int recto_quantize(const char *model_dir, const char *out, const char *scheme, int threads,
+                   recto_line_fn *print, void *ctx);
 
 /* What this build and this CPU can do, one line: "cpu: c avx2 avx512 avx512bf16; cuda: no; helper: jpeg png" */
 const char *recto_features(void);

@@ -201,7 +201,7 @@ static const char has_cuda[] = "not in this build";
 const char *recto_features(void)
 {
     static _Thread_local char text[160];
-    struct device_opts o = {"cpu", "auto", "auto", false, 1};
+    struct device_opts o = {.name = "cpu", .threads = 1};
     struct device_info info = {0};
     struct device *d;
 

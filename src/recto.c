@@ -142,10 +142,11 @@ int recto_open(struct recto **out, const struct recto_settings *s)
     TRY_OUT(engine_start(&r->engine));
     TRY_OUT(start_workers(r));
     log_info(
-        "model=%s parameters=%lld weight_bytes=%lld load_ms=%.0f device=%s kernels=%s precision=%s threads=%d",
+        "model=%s parameters=%lld weight_bytes=%lld load_ms=%.0f device=%s kernels=%s precision=%s weights=%s threads=%d",
         r->model_dir, (long long)r->engine.model.weights.n_param,
         (long long)r->engine.model.weights.bytes, r->engine.model.load_ms, r->set.device,
-        r->engine.model.info.kernels, r->engine.model.info.precision, r->engine.model.info.threads);
+        r->engine.model.info.kernels, r->engine.model.info.precision,
+        quant_kind_text(r->engine.model.weights.quantised), r->engine.model.info.threads);
     *out = r;
     return 0;
 out:
@@ -297,6 +298,8 @@ void recto_get_info(const struct recto *r, struct recto_info *info)
     snprintf(info->model_name, sizeof info->model_name, "%s", slash ? slash + 1 : r->model_dir);
     snprintf(info->backend, sizeof info->backend, "%s", e->model.be->name);
     snprintf(info->precision, sizeof info->precision, "%s", e->model.info.precision);
+    snprintf(info->weights, sizeof info->weights, "%s",
+             quant_kind_text(e->model.weights.quantised));
     snprintf(info->kernels, sizeof info->kernels, "%s", e->model.info.kernels);
 }
 

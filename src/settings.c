@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "tensor/quant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ void recto_settings_init(struct recto_settings *s)
         .max_waiting = 64,
         .max_pixels = 1500000000,
         .log_least = RECTO_LOG_INFO,
+        .weights = "auto",
     };
 }
 
@@ -56,8 +58,8 @@ int recto_task_parse(const char *name, enum recto_task *task, const char **phras
 /* The strings of the struct, so that copy and reset cannot forget one. */
 static const char **string_at(struct recto_settings *s, int i)
 {
-    const char **all[] = {&s->model_dir,   &s->device, &s->precision,
-                          &s->cpu_kernels, &s->router, &s->helper};
+    const char **all[] = {&s->model_dir, &s->device, &s->precision, &s->cpu_kernels,
+                          &s->router,    &s->helper, &s->weights};
 
     return i < (int)COUNT(all) ? all[i] : NULL;
 }
@@ -94,18 +96,20 @@ static bool is_one_of(const char *s, const char *const *list)
 static int check_words(const struct recto_settings *s)
 {
     static const char *const precisions[] = {"auto", "bf16", "fp32", NULL};
-    static const char *const kernels[] = {"auto", "c", "avx2", "avx512", "avx512bf16", NULL};
+    static const char *const kernels[] = {"auto",       "c",          "avx2", "avx512",
+                                          "avx512vnni", "avx512bf16", NULL};
     static const char *const routers[] = {"fp32", "bf16", NULL};
+    enum weight_kind kind;
 
     if (!is_one_of(s->precision, precisions))
         return err(RECTO_EUSAGE, "no precision '%s': expected auto, bf16 or fp32", s->precision);
     if (!is_one_of(s->cpu_kernels, kernels))
         return err(RECTO_EUSAGE,
-                   "no CPU kernels '%s': expected auto, c, avx2, avx512 or avx512bf16",
+                   "no CPU kernels '%s': expected auto, c, avx2, avx512, avx512vnni or avx512bf16",
                    s->cpu_kernels);
     if (!is_one_of(s->router, routers))
         return err(RECTO_EUSAGE, "no router precision '%s': expected fp32 or bf16", s->router);
-    return 0;
+    return quant_kind_parse(s->weights, &kind);
 }
 
 static int check_range(const char *what, int64_t value, int64_t lo, int64_t hi)
@@ -164,5 +168,6 @@ struct device_opts settings_device(const struct recto_settings *s)
         .kernels = s->cpu_kernels,
         .router_bf16 = strcmp(s->router, "bf16") == 0,
         .threads = s->threads,
+        .weights = s->weights,
     };
 }

@@ -171,11 +171,11 @@ static int build_prompt(struct job *j)
 
 /* ---- 6 result: ids -> text -> blocks (engine thread) ----------------------------------------------------------------- */
 
-static void on_token(struct request *q, int32_t id)
+static void on_token(struct request *q, struct pick pick)
 {
     struct job *j = q->owner;
 
-    detok_put(&j->detok, id, &j->text);
+    detok_put(&j->detok, pick.id, &j->text);
     if (j->text.n == 0)
         return;
     event_push(&j->recto->events, (struct recto_event){.kind = RECTO_EVENT_TEXT,
@@ -270,7 +270,7 @@ static void fill_request(struct job *j)
     q->id = j->prompt.id;
     q->logp = j->logp;
     q->image = j->image;
-    q->cell_end = r->exempt[1];
+    q->loops = (struct loop_opts){.cell_end = r->exempt[1], .block_start = r->marker.ref_open};
     q->watches_loops = !j->book->opt.no_loop_check;
     q->keeps_going = j->book->opt.ignore_eos;
     q->deadline_ns = j->book->opt.deadline_ms

@@ -28,11 +28,13 @@ struct device_opts {
     const char *
         name; /* as asked for: "cpu", or a backend's name and a variant of its own behind a colon */
     const char *precision; /* "auto", "bf16", "fp32" */
-    const char
-        *kernels; /* CPU: "auto" or the highest set to use: "c", "avx2", "avx512", "avx512bf16" */
+    const char *
+        kernels; /* CPU: "auto" or the highest set to use: "c", "avx2", "avx512", "avx512vnni", "avx512bf16" */
     bool
         router_bf16; /* round the router's inputs, weights and logits to bf16, as the published runs did */
     int threads; /* CPU: 0 = all usable cores */
+    const char *
+        weights; /* "auto", "bf16": as stored; "int8", "int4": the decoder's matrices quantised (tensor/weight.h) */
 };
 
 struct device_info {
@@ -52,7 +54,12 @@ struct step_rows {
 };
 
 /* ---- weights --------------------------------------------------------------------------------------------------------- */
-enum weight_kind { WEIGHT_F32, WEIGHT_BF16 };
+enum weight_kind {
+    WEIGHT_F32,
+    WEIGHT_BF16,
+    WEIGHT_INT8,
+    WEIGHT_INT4
+}; /* the last two: tensor/quant.h */
 
 /* y = x W^T + bias; W is [n_out, n_in].  data is in the backend's own packed layout. */
 struct weight {
@@ -62,6 +69,13 @@ struct weight {
     enum weight_kind kind;
     bool
         is_of_views; /* of the vision part: never few rows, and any sum order that is one for all numbers of rows will do */
+};
+
+/* A host matrix to be quantised, or quantised: rows contiguous but perhaps unaligned. */
+struct quant_source {
+    const void *data; /* [n_out, n_in] of dtype; or quant_row_bytes(kind, n_in) a row */
+    enum dtype dtype;
+    const void *scale; /* [n_out, quant_groups(kind, n_in)] bf16; NULL: data are not quantised */
 };
 
 /* One mixture-of-experts layer: shared experts are one SwiGLU of their joint width. */
@@ -112,6 +126,10 @@ struct backend {
      * free with .free(d, w->data). */
     int (*pack)(struct device *d, struct weight *w, const void *src, enum dtype dtype,
                 int64_t n_out, int64_t n_in, bool force_f32);
+    /* The same as WEIGHT_INT8 or WEIGHT_INT4: from F32, BF16 or F16, quantised by rows (tensor/quant.h), or from rows that
+     * are quantised already.  NULL: the backend has no such weights. */
+    int (*pack_quant)(struct device *d, struct weight *w, const struct quant_source *src,
+                      int64_t n_out, int64_t n_in, enum weight_kind kind);
 
     /* ---- element-wise and norms; sums in fp32 ---- */
     int (*rmsnorm)(struct device *d, tensor y, tensor x, tensor w,

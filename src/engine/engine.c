@@ -215,9 +215,9 @@ static void append(struct engine *e, struct request *q, struct pick p)
     if (q->logp)
         q->logp[n - 1] = p.logp;
     if (q->on_token)
-        q->on_token(q, p.id);
+        q->on_token(q, p);
     if (q->watches_loops) {
-        int keep = loop_put(&q->loop, q->id + q->n_prompt, n, p.intervened, q->cell_end);
+        int keep = loop_put(&q->loop, &q->loops, q->id + q->n_prompt, n, p.intervened);
 
         if (keep >= 0) {
             q->n_new = keep;

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 
-static int load_weights(struct model *m, const char *dir)
+static int load_weights(struct model *m, const char *dir, enum weight_kind kind)
 {
     struct ckpt ckpt = {0};
     struct loader ld;
@@ -12,6 +12,7 @@ static int load_weights(struct model *m, const char *dir)
     if (!m->be->is_simulated)
         TRY_OUT(ckpt_open(&ckpt, dir));
     loader_init(&ld, &m->weights, m->be, m->dev, m->be->is_simulated ? NULL : &ckpt);
+    ld.kind = kind;
     vision_load(&m->vision, &ld, &m->cfg);
     decoder_load(&m->decoder, &ld, &m->cfg.decoder);
     rc = loader_finish(&ld);
@@ -24,11 +25,13 @@ int model_open(struct model *m, const char *dir, const char *backend,
                const struct device_opts *opts)
 {
     int64_t start = clock_ns();
+    enum weight_kind kind;
 
     *m = (struct model){0};
     m->be = backend_find(backend);
     if (!m->be)
         return RECTO_EDEVICE;
+    TRY(quant_kind_parse(opts->weights, &kind));
     TRY(config_load(&m->cfg, dir));
     if (m->cfg.decoder.kv_heads != m->cfg.decoder.heads)
         return err(
@@ -37,7 +40,7 @@ int model_open(struct model *m, const char *dir, const char *backend,
             dir, m->cfg.decoder.kv_heads, m->cfg.decoder.heads);
     TRY(m->be->open(&m->dev, opts));
     m->be->info(m->dev, &m->info);
-    TRY(load_weights(m, dir));
+    TRY(load_weights(m, dir, kind));
     m->load_ms = clock_ms_since(start);
     return 0;
 }

@@ -31,12 +31,12 @@ struct request {
     struct kv_key image; /* of the content and of how it was cut; zero: not cached, not shared */
     struct sampler sampler;
     const struct script_stream *script; /* on a scripted device: what the page says; else NULL */
-    int32_t cell_end;                   /* id of </td> for the loop detector; -1: none */
     bool watches_loops;
+    struct loop_opts loops;
     bool keeps_going;    /* do not stop at EOS (golden runs, benchmarks) */
     int64_t deadline_ns; /* of the device's clock; 0: none */
-    void (*on_token)(struct request *q,
-                     int32_t id);       /* engine thread, each new id but EOS; may be NULL */
+    /* Engine thread, each new id but EOS, before it is looked at for loops; may change sampler.guard. May be NULL. */
+    void (*on_token)(struct request *q, struct pick pick);
     void (*on_done)(struct request *q); /* engine thread, last touch */
     atomic_bool is_cancelled;
 

@@ -66,6 +66,7 @@ static void leave(struct sched *s, struct sched_page *p)
             (size_t)(s->n_running - i - 1) * sizeof(struct sched_page *));
     s->n_running--;
     s->n_interactive -= p->cls == CLASS_INTERACTIVE;
+    s->n_retry -= p->cls == CLASS_RETRY;
     kv_release(s->pool, &p->kv);
     p->n_cached = p->n_published = 0;
 }
@@ -93,6 +94,30 @@ void sched_drop(struct sched *s, struct sched_page *p)
         waiting_drop(&s->waiting, p);
     kv_seq_reset(&p->kv);
     p->state = SCHED_NEW;
+}
+
+/* ---- room ------------------------------------------------------------------------------------------------------------ */
+
+/* The youngest of the least class; never the oldest page of all but a retry beside others, so somebody always gets through. */
+static struct sched_page *victim(const struct sched *s)
+{
+    bool spares_oldest = s->n_retry == 0 || s->n_retry == s->n_running;
+    struct sched_page *v = NULL;
+
+    for (int i = s->n_running - 1; i >= spares_oldest; i--)
+        if (!v || s->running[i]->cls > v->cls)
+            v = s->running[i];
+    return v;
+}
+
+static void preempt(struct sched *s, struct sched_page *p)
+{
+    leave_step(&s->step, p);
+    leave(s, p);
+    p->state = SCHED_WAITING;
+    p->n_preempted++;
+    s->n_preempted++;
+    waiting_add(&s->waiting, p, true);
 }
 
 /* ---- admission ------------------------------------------------------------------------------------------------------- */
@@ -142,53 +167,51 @@ static void enter(struct sched *s, struct sched_page *p)
         s->running[i] = s->running[i - 1];
     s->running[i] = p;
     s->n_interactive += p->cls == CLASS_INTERACTIVE;
+    s->n_retry += p->cls == CLASS_RETRY;
     p->state = SCHED_RUNNING;
+}
+
+/* The page that comes next and may have a place, retries last; NULL: none. */
+static struct sched_page *next_for_place(const struct sched *s)
+{
+    int room = s->opt.max_running - s->opt.reserve - (s->n_running - s->n_interactive);
+    struct sched_page *p = waiting_peek(&s->waiting,
+                                        room + s->n_retry > 0 ? CLASS_RETRY : CLASS_NORMAL);
+
+    return p || room <= 0 ? p : waiting_peek(&s->waiting, CLASSES);
+}
+
+/* A place and blocks for p; retries that run give way to what is none. */
+static bool start(struct sched *s, struct sched_page *p)
+{
+    while (s->n_running == s->opt.max_running || !try_start(s, p)) {
+        if (s->n_retry == 0 || p->cls == CLASS_RETRY)
+            return false;
+        preempt(s, victim(s));
+    }
+    return true;
 }
 
 static void admit(struct sched *s, int64_t since_us)
 {
+    struct sched_page *p;
+
     if (s->opt.is_static && (s->n_running || (waiting_count(&s->waiting) < s->opt.max_running &&
                                               since_us < s->opt.static_wait_us)))
         return;
-    while (s->n_running < s->opt.max_running) {
-        int n_other = s->n_running - s->n_interactive;
-        bool all = n_other < s->opt.max_running - s->opt.reserve;
-        struct sched_page *p = waiting_peek(&s->waiting, all ? CLASSES : CLASS_NORMAL);
-        bool started = p && try_start(s, p);
+    while ((p = next_for_place(s))) {
+        bool started = start(s, p);
 
-        if (p && !started &&
+        if (!started &&
             p->cls != CLASS_INTERACTIVE) { /* what waits for room must not stop the others */
             p = waiting_peek(&s->waiting, CLASS_NORMAL);
-            started = p && try_start(s, p);
+            started = p && start(s, p);
         }
         if (!started)
             return;
         waiting_take(&s->waiting, p);
         enter(s, p);
     }
-}
-
-/* ---- room ------------------------------------------------------------------------------------------------------------ */
-
-/* The youngest of the least class; never the oldest page of all, so somebody always gets through. */
-static struct sched_page *victim(const struct sched *s)
-{
-    struct sched_page *v = NULL;
-
-    for (int i = s->n_running - 1; i > 0; i--)
-        if (!v || s->running[i]->cls > v->cls)
-            v = s->running[i];
-    return v;
-}
-
-static void preempt(struct sched *s, struct sched_page *p)
-{
-    leave_step(&s->step, p);
-    leave(s, p);
-    p->state = SCHED_WAITING;
-    p->n_preempted++;
-    s->n_preempted++;
-    waiting_add(&s->waiting, p, true);
 }
 
 /* Blocks for n_tok more rows of p. False: p itself had to go. */
@@ -208,13 +231,23 @@ static bool make_room(struct sched *s, struct sched_page *p, int n_tok)
 
 /* ---- plan ------------------------------------------------------------------------------------------------------------ */
 
+/* In a step interactive pages come first, retries last. */
+enum group { GROUP_INTERACTIVE, GROUP_SHARED, GROUP_RETRY, GROUPS };
+
+static enum group group_of(const struct sched_page *p)
+{
+    return p->cls == CLASS_INTERACTIVE ? GROUP_INTERACTIVE
+           : p->cls == CLASS_RETRY     ? GROUP_RETRY
+                                       : GROUP_SHARED;
+}
+
 static bool takes_part(const struct sched *s, const struct sched_page *p)
 {
     return !s->step.is_interactive || p->cls == CLASS_INTERACTIVE;
 }
 
 /* Views of one size: that of the first page that has any. */
-static void plan_views(struct sched *s, bool interactive)
+static void plan_views(struct sched *s, enum group group)
 {
     struct sched_step *st = &s->step;
     int room = s->n_interactive ? s->opt.view_batch_shared : s->opt.view_batch;
@@ -224,8 +257,7 @@ static void plan_views(struct sched *s, bool interactive)
         bool tiles = p->n_encoded < p->n_tile;
         int last = tiles ? p->n_tile : p->n_tile + 1;
 
-        if (!takes_part(s, p) || (p->cls == CLASS_INTERACTIVE) != interactive ||
-            sched_is_encoded(p))
+        if (!takes_part(s, p) || group_of(p) != group || sched_is_encoded(p))
             continue;
         if (st->n_view && tiles != (st->view[0].view < st->view[0].page->n_tile))
             continue;
@@ -245,15 +277,14 @@ static void add_part(struct sched *s, struct sched_page *p, int *budget)
     s->step.part[s->step.n_part++] = (struct sched_part){p, n, n == todo};
 }
 
-/* One kind of rows: decoding or prompts, of interactive pages or of the others. */
-static void plan_rows(struct sched *s, bool decoding, bool interactive, int *budget)
+/* One kind of rows: decoding or prompts, of one group of pages. */
+static void plan_rows(struct sched *s, bool decoding, enum group group, int *budget)
 {
     for (int i = 0; i < s->n_running; i++) {
         struct sched_page *p = s->running[i];
         int64_t age = p->age, n_preempted = s->n_preempted;
 
-        if (sched_is_encoded(p) && takes_part(s, p) &&
-            (p->cls == CLASS_INTERACTIVE) == interactive &&
+        if (sched_is_encoded(p) && takes_part(s, p) && group_of(p) == group &&
             (p->n_known - p->n_cached == 1) == decoding)
             add_part(s, p, budget);
         if (s->n_preempted != n_preempted)
@@ -266,12 +297,12 @@ static void plan(struct sched *s)
     int budget = s->opt.chunk_tok;
 
     s->step.n_view = s->step.n_part = 0;
-    plan_rows(s, true, true, &budget);
-    plan_rows(s, true, false, &budget);
-    plan_rows(s, false, true, &budget);
-    plan_rows(s, false, false, &budget);
-    plan_views(s, true);
-    plan_views(s, false);
+    for (int g = 0; g < GROUPS; g++)
+        plan_rows(s, true, g, &budget);
+    for (int g = 0; g < GROUPS; g++)
+        plan_rows(s, false, g, &budget);
+    for (int g = 0; g < GROUPS; g++)
+        plan_views(s, g);
 }
 
 bool sched_next(struct sched *s, int64_t since_us)

@@ -76,7 +76,7 @@ struct sched {
     struct kv_pool *pool; /* borrowed */
     struct waiting waiting;
     struct sched_page **running; /* [n_running] by age */
-    int n_running, n_interactive;
+    int n_running, n_interactive, n_retry;
     int64_t n_admitted;
     int64_t used_us
         [2]; /* device time of shared steps [0], weighted, and of interactive ones [1], levelled */

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int stride[CLASSES] = {3, 8, 24}; /* 24 / share, for shares 8, 3 and 1 */
+static const int stride[CLASSES] = {
+    3, 8, 24, 24}; /* 24 / share, for shares 8, 3 and 1; retries share with none */
 
 static struct waiting_caller *find_caller(struct waiting_class *c, uint64_t id)
 {

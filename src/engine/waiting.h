@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum sched_class { CLASS_INTERACTIVE, CLASS_NORMAL, CLASS_BATCH, CLASSES };
+/* Behind the three, retries: they run only where no page of the three could. */
+enum sched_class { CLASS_INTERACTIVE, CLASS_NORMAL, CLASS_BATCH, CLASS_RETRY, CLASSES };
 
 struct sched_page;
 

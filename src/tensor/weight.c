@@ -23,8 +23,9 @@ void loader_init(struct loader *ld, struct weights *into, const struct backend *
 {
     int layout = ckpt ? names_detect(ckpt) : NAMES_ORIGINAL;
 
-    *into = (struct weights){.be = be, .dev = dev};
-    *ld = (struct loader){.into = into, .ckpt = ckpt, .rc = layout < 0 ? layout : 0};
+    *into = (struct weights){.be = be, .dev = dev, .quantised = WEIGHT_BF16};
+    *ld = (struct loader){
+        .into = into, .ckpt = ckpt, .kind = WEIGHT_BF16, .rc = layout < 0 ? layout : 0};
     if (layout >= 0)
         ld->layout = (enum names_layout)layout;
 }
@@ -111,6 +112,23 @@ static void pack(struct loader *ld, struct weight *w, const void *src, enum dtyp
         own(ld, w->data, w->bytes);
 }
 
+static void pack_quant(struct loader *ld, struct weight *w, const struct quant_source *src,
+                       int64_t n_out, int64_t n_in, enum weight_kind kind)
+{
+    const struct backend *be = ld->into->be;
+
+    if (!be->pack_quant) {
+        ld->rc = err(RECTO_EDEVICE, "device %s has no %s weights; use --weights bf16", be->name,
+                     quant_kind_text(kind));
+        return;
+    }
+    ld->rc = be->pack_quant(ld->into->dev, w, src, n_out, n_in, kind);
+    if (ld->rc < 0)
+        return;
+    own(ld, w->data, w->bytes);
+    ld->into->quantised = kind;
+}
+
 static void drop(struct loader *ld, const struct ckpt_view *v)
 {
     if (ld->ckpt)
@@ -126,17 +144,70 @@ static void load_bias(struct loader *ld, struct weight *w, const char *stem)
 
 /* ---- what modules call ----------------------------------------------------------------------------------------------- */
 
+/* Numbers of 8 or 4 bits of a quantised checkpoint, with their scales. */
+static void load_quantised(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in,
+                           enum weight_kind kind, const char *stem)
+{
+    int64_t n[] = {n_out, quant_row_bytes(kind, n_in)},
+            n_scale[] = {n_out, quant_groups(kind, n_in)};
+    char name[WEIGHT_NAME_MAX];
+    struct ckpt_view v, scale;
+    struct quant_source src;
+
+    if (ld->kind != kind && ld->kind != WEIGHT_BF16) {
+        ld->rc = err(RECTO_EMODEL,
+                     "model: %s is of kind %s and cannot become %s: quantise the original model",
+                     stem, quant_kind_text(kind), quant_kind_text(ld->kind));
+        return;
+    }
+    if (!find(ld, &v, 2, n, weight_name(name, "%s.weight", stem)) ||
+        !find(ld, &scale, 2, n_scale, weight_name(name, "%s.weight_scale", stem)))
+        return;
+    ld->into->n_param += n_out * n_in - v.count - scale.count; /* what the numbers stand for */
+    if (scale.dtype != DT_BF16) {
+        ld->rc = err(RECTO_EMODEL, "model: %s is %s, expected BF16; quantise the model again", name,
+                     dtype_text(scale.dtype));
+        return;
+    }
+    src = (struct quant_source){v.data, v.dtype, scale.data};
+    pack_quant(ld, w, &src, n_out, n_in, kind);
+    drop(ld, &v);
+    drop(ld, &scale);
+}
+
+/* WEIGHT_INT8 or WEIGHT_INT4 if the checkpoint has stem.weight so, else WEIGHT_BF16. */
+static enum weight_kind stored_kind(struct loader *ld, const char *stem)
+{
+    char name[WEIGHT_NAME_MAX];
+    const struct ckpt_tensor *t = ld->ckpt && ld->layout == NAMES_ORIGINAL
+                                      ? ckpt_find(ld->ckpt, weight_name(name, "%s.weight", stem))
+                                      : NULL;
+
+    for (int k = WEIGHT_INT8; t && k <= WEIGHT_INT4; k++)
+        if (t->dtype == quant_dtype((enum weight_kind)k))
+            return (enum weight_kind)k;
+    return WEIGHT_BF16;
+}
+
 static void load_matrix(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in,
                         bool force_f32, const char *stem)
 {
     int64_t n[] = {n_out, n_in};
     char name[WEIGHT_NAME_MAX];
     struct ckpt_view v;
+    enum weight_kind kind = force_f32 || ld->rc < 0 ? WEIGHT_BF16 : stored_kind(ld, stem);
 
     *w = (struct weight){.n_out = n_out, .n_in = n_in, .is_of_views = ld->is_of_views};
+    if (quant_is(kind)) {
+        load_quantised(ld, w, n_out, n_in, kind, stem);
+        return;
+    }
     if (!find(ld, &v, 2, n, weight_name(name, "%s.weight", stem)))
         return;
-    pack(ld, w, v.data, v.dtype, n_out, n_in, force_f32);
+    if (quant_is(ld->kind) && !force_f32 && !ld->is_of_views)
+        pack_quant(ld, w, &(struct quant_source){v.data, v.dtype, NULL}, n_out, n_in, ld->kind);
+    else
+        pack(ld, w, v.data, v.dtype, n_out, n_in, force_f32);
     drop(ld, &v);
 }
 

@@ -9,13 +9,15 @@
 
 #include "backend/backend.h"
 #include "tensor/names.h"
+#include "tensor/quant.h"
 
 struct weights {
     const struct backend *be;
     struct device *dev;
     void **owned;
     int n_owned, cap;
-    int64_t n_param, bytes; /* parameters loaded; device bytes they take */
+    int64_t n_param, bytes;     /* parameters loaded; device bytes they take */
+    enum weight_kind quantised; /* WEIGHT_INT8, WEIGHT_INT4: matrices are; else WEIGHT_BF16 */
 };
 
 struct loader {
@@ -23,6 +25,8 @@ struct loader {
     const struct ckpt *ckpt;
     enum names_layout layout;
     bool is_of_views; /* what is loaded now belongs to the vision part (struct weight) */
+    enum weight_kind
+        kind; /* int8, int4: load_linear quantises what is not of the views; else as stored */
     int rc;
 };
 
@@ -33,6 +37,8 @@ void loader_init(struct loader *ld, struct weights *into, const struct backend *
 int loader_finish(struct loader *ld);
 void weights_free(struct weights *w);
 
+/* Quantised checkpoints (docs/model.md): where stem.weight is I8 or U8, [n_out, n_in] or [n_out, n_in / 2], its scales are
+ * stem.weight_scale BF16, and it is loaded as it is; asking for the other kind is RECTO_EMODEL. */
 /* stem.weight [n_out, n_in] and, when has_bias, stem.bias [n_out]. Trailing sizes of 1 are allowed (1x1 convolutions). */
 void load_linear(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in, bool has_bias,
                  const char *stem);

@@ -324,7 +324,7 @@ int recto_verify_golden(const struct recto_settings *s, const char *dir, const c
 {
     /* fp32 unless asked for: the bounds are those of fp32 */
     const char *precision = strcmp(s->precision, "auto") == 0 ? "fp32" : s->precision;
-    struct device_opts dev = {s->device, precision, s->cpu_kernels, false, s->threads};
+    struct device_opts dev = {s->device, precision, s->cpu_kernels, false, s->threads, s->weights};
     struct page_source *source = NULL;
     struct model m = {0};
     char line[256];
@@ -332,10 +332,11 @@ int recto_verify_golden(const struct recto_settings *s, const char *dir, const c
 
     TRY_OUT(page_source_open(&source, s));
     TRY_OUT(model_open(&m, dir, s->device, &dev));
-    snprintf(line, sizeof line,
-             "model %s: %lld parameters, device %s, kernels %s, precision %s, %d threads", dir,
-             (long long)m.weights.n_param, m.be->name, m.info.kernels, m.info.precision,
-             m.info.threads);
+    snprintf(
+        line, sizeof line,
+        "model %s: %lld parameters, device %s, kernels %s, precision %s, weights %s, %d threads",
+        dir, (long long)m.weights.n_param, m.be->name, m.info.kernels, m.info.precision,
+        quant_kind_text(m.weights.quantised), m.info.threads);
     print(ctx, line);
     rc = verify_all(&m, source, s, dir, name, guard_n, guard_w, print, ctx);
 out:

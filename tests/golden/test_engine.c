@@ -35,7 +35,7 @@ static void on_done(struct request *q)
     atomic_fetch_add(&p->n_done, 1);
 }
 
-static void on_token(struct request *q, int32_t id)
+static void on_token(struct request *q, struct pick pick)
 {
     struct page *p = q->owner;
 
@@ -109,7 +109,8 @@ struct config {
 
 static void open_engine(struct engine *e, const struct config *c)
 {
-    struct device_opts dev = {"cpu", c->precision, c->kernels, false, c->threads};
+    struct device_opts dev = {
+        .name = "cpu", .precision = c->precision, .kernels = c->kernels, .threads = c->threads};
     struct engine_opts o = {.max_running = c->running,
                             .chunk_tok = c->chunk,
                             .max_waiting = 8,
@@ -226,7 +227,7 @@ static void cancel_frees_slot_and_blocks(void **state)
 
 static void a_page_that_never_fits_is_refused_alone(void **state)
 {
-    struct device_opts dev = {"cpu", "fp32", "auto", false, 1};
+    struct device_opts dev = {.name = "cpu", .precision = "fp32", .kernels = "auto", .threads = 1};
     struct engine_opts o = {
         .max_running = 2, .chunk_tok = 64, .max_waiting = 8, .kv_block_tok = 16, .kv_tok = 320};
     struct engine e;

@@ -60,7 +60,7 @@ static struct storm_page *make_page(int i)
     q->n_visual = VISUAL;
     q->image = (struct kv_key){(uint64_t)p->which, 3};
     q->sampler.top_p = 1;
-    q->cell_end = -1;
+    q->loops = (struct loop_opts){.cell_end = -1, .block_start = -1};
     q->on_done = storm_done;
     p->may_fail = p->which % 97 == 0;
     return p;

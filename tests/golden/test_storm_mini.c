@@ -64,7 +64,7 @@ static struct storm_page *make_page(int which, bool breaks, int max_new)
     q->global = picture[which];
     q->image = (struct kv_key){(uint64_t)which + 1, 9};
     q->sampler = (struct sampler){.guard = {40, 180, {-1, -1}}, .top_p = 1};
-    q->cell_end = -1;
+    q->loops = (struct loop_opts){.cell_end = -1, .block_start = -1};
     q->keeps_going = true;
     q->on_done = on_end;
     return p;
@@ -81,7 +81,7 @@ static int broken_attend(struct device *d, tensor out, tensor q, struct kv *kv, 
 
 static void open_mini(struct engine *e, struct backend *be, int64_t kv_tok, int running)
 {
-    struct device_opts dev = {"cpu", "fp32", "auto", false, 2};
+    struct device_opts dev = {.name = "cpu", .precision = "fp32", .kernels = "auto", .threads = 2};
     struct engine_opts o = {.max_running = running,
                             .max_waiting = 16,
                             .reserve = running > 1,

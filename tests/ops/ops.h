@@ -18,6 +18,7 @@
 #include "backend/cpu/kern.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "tensor/quant.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -109,7 +110,23 @@ static inline bool rounds_inputs(int isa, const char *precision)
 
 #define EACH_ISA(isa) for (int isa = 0; isa <= (int)cpu_isa_present(); isa++)
 
-/* A random weight packed for d; *w_f32 are its values, [n_out][n_in], free() */
+/* x [n_out][n_in] becomes the values of its whole numbers and scales. */
+static inline void to_quant(enum weight_kind k, float *x, int64_t n_out, int64_t n_in)
+{
+    uint8_t *q = mem_alloc((size_t)n_in);
+    uint16_t *scale = mem_alloc((size_t)quant_groups(k, n_in) * 2);
+
+    for (int64_t r = 0; r < n_out; r++, x += n_in) {
+        quant_row(k, x, n_in, q, scale);
+        for (int64_t i = 0; i < n_in; i++)
+            x[i] = bf16_to_f32(scale[i / quant_group(k)]) * (float)quant_at(k, q, i);
+    }
+    free(q);
+    free(scale);
+}
+
+/* A random weight packed for d, int8 or int4 for DT_I8 and DT_U8; *w_f32 are its values,
+ * [n_out][n_in], free() */
 static inline struct weight rand_weight(struct device *d, enum dtype t, int64_t n_out, int64_t n_in,
                                         float **w_f32)
 {
@@ -124,6 +141,12 @@ static inline struct weight rand_weight(struct device *d, enum dtype t, int64_t 
             (*w_f32)[i] = bf16_to_f32(h[i]);
         assert_int_equal(backend_cpu.pack(d, &w, h, t, n_out, n_in, false), 0);
         free(h);
+    } else if (t == DT_I8 || t == DT_U8) {
+        enum weight_kind k = t == DT_I8 ? WEIGHT_INT8 : WEIGHT_INT4;
+        struct quant_source src = {.data = *w_f32, .dtype = DT_F32};
+
+        assert_int_equal(backend_cpu.pack_quant(d, &w, &src, n_out, n_in, k), 0);
+        to_quant(k, *w_f32, n_out, n_in);
     } else {
         assert_int_equal(backend_cpu.pack(d, &w, *w_f32, t, n_out, n_in, false), 0);
     }

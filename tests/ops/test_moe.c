@@ -99,7 +99,7 @@ static void ref_moe(double *y, const struct layer *l, const float *row, bool is_
 }
 
 /* fp32: 200 roundings of sums of order 1; with bf16 inputs 2^-8 of each of two products' terms,
- * added at random. */
+ * added at random; with quantised ones 2^-16 of a group's largest, about 3. */
 static void check_moe(int isa, const char *precision, enum dtype t, bool is_router_bf16)
 {
     struct device_opts o = {.precision = precision,
@@ -110,7 +110,8 @@ static void check_moe(int isa, const char *precision, enum dtype t, bool is_rout
     struct layer l;
     float *h = rand_f32(ROWS * HIDDEN, 1), *y0 = rand_f32(ROWS * HIDDEN, 1),
           *y = same_f32(y0, ROWS * HIDDEN), *one = same_f32(y0, ROWS * HIDDEN);
-    double tol = t == DT_BF16 && rounds_inputs(isa, precision) ? 0x1p-6 : 1e-5;
+    bool is_quant = t == DT_I8 || t == DT_U8;
+    double tol = t == DT_BF16 && rounds_inputs(isa, precision) ? 0x1p-6 : is_quant ? 0x1p-12 : 1e-5;
 
     assert_int_equal(backend_cpu.open(&d, &o), 0);
     layer_open(d, &l, t);
@@ -140,6 +141,8 @@ static void test_moe(void **state)
         for (int i = 0; i < 4; i++)
             check_moe(isa, precisions[i % 2], i / 2 ? DT_BF16 : DT_F32, false);
         check_moe(isa, "bf16", DT_F32, true);
+        check_moe(isa, "bf16", DT_I8, false);
+        check_moe(isa, "bf16", DT_U8, false);
     }
 }
 

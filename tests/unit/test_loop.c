@@ -7,7 +7,9 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-enum { CELL_END = 99, MAX = 20000 };
+enum { CELL_END = 99, BLOCK_START = 98, MAX = 20000 };
+
+static struct loop_opts opt = {.cell_end = CELL_END, .block_start = BLOCK_START};
 
 /* Feed a stream of n ids; the length at which the detector stops it (0: never), and what it keeps. */
 static int feed(const int32_t *o, int n, const bool *forced, int *keep)
@@ -16,7 +18,7 @@ static int feed(const int32_t *o, int n, const bool *forced, int *keep)
 
     loop_init(&l);
     for (int i = 1; i <= n; i++) {
-        *keep = loop_put(&l, o, i, forced && forced[i - 1], CELL_END);
+        *keep = loop_put(&l, &opt, o, i, forced && forced[i - 1]);
         if (*keep >= 0)
             return i;
     }
@@ -113,12 +115,50 @@ static void twelve_interventions_in_256(void **state)
     assert_int_equal(feed(stream, 5000, forced, &keep), 0);
 }
 
+static void forced_ignored_on_request(void **state)
+{
+    static bool forced[MAX];
+    int keep;
+
+    for (int i = 0; i < 5000; i++)
+        stream[i] = 1000 + i, forced[i] = true;
+    opt.ignores_forced = true;
+    assert_int_equal(feed(stream, 5000, forced, &keep), 0);
+    opt.ignores_forced = false;
+    assert_int_equal(feed(stream, 5000, forced, &keep), 64);
+}
+
+/* A block of 500 ids, longer than any period: at the start of the fifth equal one the second to fourth are known to repeat. */
+static void three_equal_blocks(void **state)
+{
+    enum { LEN = 500 };
+    int keep;
+
+    for (int i = 0; i < 10 * LEN; i++)
+        stream[i] = i % LEN == 0 ? BLOCK_START : 1000 + i % LEN;
+    assert_int_equal(feed(stream, 10 * LEN, NULL, &keep), 4 * LEN + 1);
+    assert_int_equal(keep, LEN);
+    for (int b = 2; b < 10; b += 3)
+        stream[b * LEN + 7] = b; /* two equal, then another one */
+    assert_int_equal(feed(stream, 10 * LEN, NULL, &keep), 0);
+}
+
+static void too_many_blocks(void **state)
+{
+    int keep;
+
+    for (int i = 0; i < MAX; i++)
+        stream[i] = i % 10 == 0 ? BLOCK_START : 1000 + i;
+    assert_int_equal(feed(stream, MAX, NULL, &keep), 4001);
+    assert_int_equal(keep, 4000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_loops_stop_in_time),
-        cmocka_unit_test(random_text_never_stops),
-        cmocka_unit_test(equal_cells_pass),
+        cmocka_unit_test(exact_loops_stop_in_time),    cmocka_unit_test(forced_ignored_on_request),
+        cmocka_unit_test(three_equal_blocks),          cmocka_unit_test(too_many_blocks),
+        cmocka_unit_test(random_text_never_stops),     cmocka_unit_test(equal_cells_pass),
         cmocka_unit_test(twelve_interventions_in_256),
     };
 

@@ -61,7 +61,7 @@ static void make_folder(const char *from, const char *to, ssize_t n)
 
 static int try_open(void)
 {
-    struct device_opts dev = {"cpu", "fp32", "auto", false, 1};
+    struct device_opts dev = {.name = "cpu", .precision = "fp32", .kernels = "auto", .threads = 1};
     struct model m;
     int rc = model_open(&m, dir, "cpu", &dev);
 
@@ -115,7 +115,7 @@ static void options_that_would_change_the_numbers(void **state)
 
 static void dry_run_measures_what_is_used(void **state)
 {
-    struct device_opts dev = {"cpu", "fp32", "auto", false, 1};
+    struct device_opts dev = {.name = "cpu", .precision = "fp32", .kernels = "auto", .threads = 1};
     struct runner_opts o = {.max_tok = 64, .max_seq = 4, .max_out = 4, .kv_tok = 256};
     struct runner rn;
     struct model m;

@@ -246,9 +246,75 @@ static void reserved_places_are_for_interactive_pages(void **state)
     close_sched(&f);
 }
 
+/* A first reading takes the place of a retry, which waits until no other page does and then goes on where it was. */
+static void retries_never_delay_others(void **state)
+{
+    struct fixture f;
+    struct sched_page retry[4], first[2];
+
+    open_sched(&f, 64, (struct sched_opts){.max_running = 4, .chunk_tok = 64, .view_batch = 4});
+    for (int i = 0; i < 4; i++) {
+        retry[i] = page_of(CLASS_RETRY, 0, 0, 4, 40);
+        assert_int_equal(sched_add(&f.s, &retry[i]), 0);
+    }
+    assert_true(sched_next(&f.s, 0));
+    assert_int_equal(f.s.step.n_part, 4);
+    sched_commit(&f.s, 1);
+    for (int i = 0; i < 4; i++)
+        retry[i].n_known++;
+    for (int i = 0; i < 2; i++) {
+        first[i] = page_of(i ? CLASS_NORMAL : CLASS_BATCH, 0, 0, 4, 40);
+        assert_int_equal(sched_add(&f.s, &first[i]), 0);
+    }
+    assert_true(sched_next(&f.s, 0));
+    assert_int_equal(first[0].state, SCHED_RUNNING);
+    assert_int_equal(first[1].state, SCHED_RUNNING);
+    assert_int_equal(f.s.n_running, 4);
+    assert_int_equal(f.s.n_retry, 2);
+    assert_int_equal(retry[3].state, SCHED_WAITING); /* the youngest gave way */
+    assert_int_equal(retry[2].state, SCHED_WAITING);
+    assert_int_equal(retry[2].n_known, 5); /* and keeps what it has read */
+    sched_commit(&f.s, 1);
+    sched_drop(&f.s, &first[0]);
+    assert_true(sched_next(&f.s, 0));
+    assert_int_equal(f.s.n_retry, 3);
+    for (int i = 0; i < 4; i++)
+        sched_drop(&f.s, &retry[i]);
+    sched_drop(&f.s, &first[1]);
+    close_sched(&f);
+}
+
+/* Blocks too: what a first reading needs to grow, the retry gives back, were it the oldest of all. */
+static void retries_give_blocks_back(void **state)
+{
+    struct fixture f;
+    struct sched_page retry = page_of(CLASS_RETRY, 0, 0, 30, 64),
+                      first = page_of(CLASS_NORMAL, 0, 0, 30, 64);
+
+    open_sched(&f, 5, (struct sched_opts){.max_running = 4, .chunk_tok = 64, .view_batch = 4});
+    assert_int_equal(sched_add(&f.s, &retry), 0);
+    assert_true(sched_next(&f.s, 0));
+    sched_commit(&f.s, 1);
+    assert_int_equal(sched_add(&f.s, &first), 0);
+    assert_true(sched_next(&f.s, 0));
+    sched_commit(&f.s, 1);
+    for (first.n_known++; first.n_known < 64; first.n_known++) {
+        assert_true(sched_next(&f.s, 0));
+        sched_commit(&f.s, 1);
+        assert_int_equal(first.state, SCHED_RUNNING);
+    }
+    assert_int_equal(retry.state, SCHED_WAITING);
+    assert_int_equal(first.n_preempted, 0);
+    sched_drop(&f.s, &retry);
+    sched_drop(&f.s, &first);
+    close_sched(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(retries_never_delay_others),
+        cmocka_unit_test(retries_give_blocks_back),
         cmocka_unit_test(prompts_share_the_chunk_and_decoding_is_beside_it),
         cmocka_unit_test(views_of_one_size_come_from_many_pages),
         cmocka_unit_test(the_youngest_gives_way_and_comes_back),

@@ -145,8 +145,10 @@ static int choose_isa(const char *name, enum cpu_isa *isa)
             *isa = MIN((enum cpu_isa)i, present);
             return 0;
         }
-    return err(RECTO_EUSAGE,
-               "kernels: no set is called '%s'; use auto, c, avx2, avx512 or avx512bf16", name);
+    return err(
+        RECTO_EUSAGE,
+        "kernels: no set is called '%s'; use auto, c, avx2, avx512, avx512vnni or avx512bf16",
+        name);
 }
 
 static int choose_precision(const char *name, bool *is_fp32)
@@ -206,6 +208,7 @@ const struct backend backend_cpu = {
     .download = move,
     .finish = finish,
     .pack = cpu_pack,
+    .pack_quant = cpu_pack_quant,
 
     .rmsnorm = cpu_rmsnorm,
     .layernorm = cpu_layernorm,

@@ -6,13 +6,14 @@
 #include "backend/backend.h"
 #include "backend/cpu/kern.h"
 #include "base/pool.h"
+#include "tensor/quant.h"
 
 #define MAX_HEAD_DIM 256
 
 /* Memory of a call, kept for the next one; one slot for each thing that is alive at the same
  * time as others. */
 enum work_slot {
-    WORK_INPUT,  /* rows rounded to bf16                    */
+    WORK_INPUT,  /* rows as a product takes them            */
     WORK_MIDDLE, /* between the two products of a SwiGLU    */
     WORK_ROUTER, /* logits and picks                        */
     WORK_EXPERT, /* gathered rows                           */
@@ -65,8 +66,8 @@ enum product_out {
 };
 
 struct product {
-    /* [rows][x_stride], bf16 or fp32 as cpu_takes_bf16(w) says; bf16 rows are padded to an even
-     * width with zero */
+    /* [rows][x_stride], elements of cpu_x_size(w) bytes: fp32; bf16, padded to an even width with
+     * zero; or quantised rows (kern.h) */
     const void *x;
     void *y; /* [rows][y_stride] */
     int64_t x_stride, y_stride, rows;
@@ -84,6 +85,20 @@ static inline bool cpu_takes_bf16(const struct device *d, const struct weight *w
     return d->has_bb && w->kind == WEIGHT_BF16;
 }
 
+/* Bytes of a panel of int8 or int4 weights. */
+static inline int64_t cpu_panel_bytes(enum weight_kind kind, int64_t n_in)
+{
+    int64_t n_group = quant_groups(kind, n_in);
+
+    return quant_scale_bytes(n_group) + n_group * quant_row_bytes(kind, quant_group(kind)) * PANEL;
+}
+
+/* Bytes of what x_stride counts for a product by w. */
+static inline size_t cpu_x_size(const struct device *d, const struct weight *w)
+{
+    return quant_is(w->kind) ? 1 : cpu_takes_bf16(d, w) ? 2 : 4;
+}
+
 /* Stride of bf16 rows in the workspace: whole cache lines, and never a multiple of 2 KiB, where
  * the rows of a tile would fall into few sets of the first-level cache. */
 static inline int64_t bf16_stride(int64_t width)
@@ -93,13 +108,22 @@ static inline int64_t bf16_stride(int64_t width)
     return s % 1024 == 0 ? s + 32 : s;
 }
 
-/* x as a product by w takes it: itself, or rounded into `slot`. */
+/* Stride of rows of `width` as a product by w takes them, where those are not fp32: bf16 or
+ * quantised. */
+int64_t cpu_x_stride(const struct device *d, const struct weight *w, int64_t width);
+/* Rows of fp32 [rows][from_stride] made into what a product by w takes, not fp32. */
+void cpu_convert(struct device *d, const struct weight *w, void *to, const float *from,
+                 int64_t from_stride, int64_t rows, int64_t width);
+/* x as a product by w takes it: itself, or rounded or quantised into `slot`. */
 int cpu_input(struct device *d, enum work_slot slot, tensor x, const struct weight *w,
               const void **out, int64_t *stride);
 
 /* ---- the slots of the record, by file -------------------------------------------------------- */
 int cpu_pack(struct device *d, struct weight *w, const void *src, enum dtype dtype, int64_t n_out,
              int64_t n_in, bool force_f32);
+
+int cpu_pack_quant(struct device *d, struct weight *w, const struct quant_source *src,
+                   int64_t n_out, int64_t n_in, enum weight_kind kind);
 
 int cpu_rmsnorm(struct device *d, tensor y, tensor x, tensor w, float eps);
 int cpu_layernorm(struct device *d, tensor y, tensor x, tensor w, tensor b, float eps);

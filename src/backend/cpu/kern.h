@@ -36,6 +36,34 @@ struct mul {
     bool add;                   /* start from y instead of 0                     */
 };
 
+/* Products by weights of 8 and 4 bits (tensor/quant.h) are sums of whole numbers, exact within a
+ * group, so that every set gives the same: inputs become whole numbers of 16 bits, too, with a scale
+ * for each group, which is finer than bf16 for all but what is 1/256 of the group's largest.
+ *
+ *     y[r][j] (+)= sum over groups g of (sum over k in g of q_x q_w) * (scale_w[g][j] * scale_x[g])
+ *
+ *   x       a row is [n_group] struct quant_head, then n_group * group numbers of 16 bits in an order
+ *           of the set's own; written by `quantise`, padded with zeros
+ *   panel   [n_group][16] scale, bf16, padded to 64 bytes; then
+ *   int8    [k / 4][16][4] q + 128
+ *   int4    [k / 8][16][4] (q + 8) of k .. k + 3 in the low halves, of k + 4 .. k + 7 in the high
+ *
+ * In a struct mul for these all of x_stride and w_stride are bytes, and k counts groups. */
+struct quant_head {
+    float scale;
+    int32_t sum; /* of the group's numbers: takes away what + 128 and + 8 added */
+};
+#define QUANT_INPUT_MAX 32639 /* 127 * 256 + 127: both halves of it are signed bytes */
+
+static inline int64_t quant_input_bytes(int64_t n_group, int group)
+{
+    return (n_group * ((int64_t)sizeof(struct quant_head) + 2 * group) + 63) / 64 * 64;
+}
+static inline int64_t quant_scale_bytes(int64_t n_group)
+{
+    return (n_group * PANEL * 2 + 63) / 64 * 64;
+}
+
 /* One step of the online softmax over n_panel * 16 keys for each row (Milakov and Gimelshein 2018,
  * "Online normalizer calculation for softmax"): scores become weights, maximum and sum are updated,
  * the output so far is rescaled to the new maximum. */
@@ -65,6 +93,11 @@ struct cpu_kern {
     void (*mul_bb)(const struct mul *m);
     bool has_bb; /* mul_bb is faster than mul_fb: products may be taken in bf16 */
 
+    /* Inputs of int8 and int4 weights, and products by them */
+    void (*quantise)(void *row, const float *x, int64_t n, int group);
+    void (*mul_q8)(const struct mul *m);
+    void (*mul_q4)(const struct mul *m);
+
     /* To nearest, ties to even; a NaN stays one; subnormals may become 0. */
     void (*round_bf16)(uint16_t *y, const float *x, int64_t n);
     /* One row: x / sqrt(mean x^2 + eps) * w, and (x - mean) / sqrt(variance + eps) * w + b */
@@ -81,13 +114,15 @@ struct cpu_kern {
 };
 
 /* Sets in rising order; each includes the ones before it. */
-enum cpu_isa { ISA_C, ISA_AVX2, ISA_AVX512, ISA_AVX512BF16, N_ISA };
+enum cpu_isa { ISA_C, ISA_AVX2, ISA_AVX512, ISA_AVX512VNNI, ISA_AVX512BF16, N_ISA };
 
 extern const struct cpu_kern cpu_kern_c;
+/* Portable slots of the products by int8 and int4 weights */
+void cpu_quant_c(struct cpu_kern *k);
 
 /* Highest set that this CPU and its operating system can run. */
 enum cpu_isa cpu_isa_present(void);
-/* "c", "avx2", "avx512", "avx512bf16" */
+/* "c", "avx2", "avx512", "avx512vnni", "avx512bf16" */
 const char *cpu_isa_name(enum cpu_isa isa);
 /* Fill every slot for a set that is present. */
 void cpu_kern_init(struct cpu_kern *k, enum cpu_isa isa);
@@ -98,6 +133,8 @@ void cpu_kern_init_x86(struct cpu_kern *k, enum cpu_isa isa);
 void cpu_kern_avx2(struct cpu_kern *k);
 void cpu_kern_avx512(struct cpu_kern *k);
 void cpu_kern_avx512bf16(struct cpu_kern *k);
+void cpu_quant_avx2(struct cpu_kern *k);
+void cpu_quant_vnni(struct cpu_kern *k);
 #endif
 
 #endif

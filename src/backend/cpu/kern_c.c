@@ -94,7 +94,7 @@ const struct cpu_kern cpu_kern_c = {
     .exp = rows_exp,
 };
 
-static const char *const isa_names[N_ISA] = {"c", "avx2", "avx512", "avx512bf16"};
+static const char *const isa_names[N_ISA] = {"c", "avx2", "avx512", "avx512vnni", "avx512bf16"};
 
 const char *cpu_isa_name(enum cpu_isa isa)
 {
@@ -113,6 +113,7 @@ enum cpu_isa cpu_isa_present(void)
 void cpu_kern_init(struct cpu_kern *k, enum cpu_isa isa)
 {
     *k = cpu_kern_c;
+    cpu_quant_c(k);
 #if defined(__x86_64__)
     cpu_kern_init_x86(k, isa);
 #endif

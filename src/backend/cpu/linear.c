@@ -17,62 +17,106 @@
 #define GROUP_WIDTH (MUL_PANELS * PANEL)
 
 /* ---- input ----------------------------------------------------------------------------------- */
-struct round_job {
+struct convert_job {
     const struct cpu_kern *kern;
-    const float *x;
-    uint16_t *y;
-    int64_t width, stride;
+    const float *from;
+    char *to;
+    int64_t width, from_stride, bytes; /* of a row: in, apart, out */
+    int group;                         /* 0: bf16 */
 };
 
-static void round_rows(void *ctx, int64_t from, int64_t to)
+static void convert_rows(void *ctx, int64_t from, int64_t to)
 {
-    const struct round_job *j = ctx;
+    const struct convert_job *j = ctx;
 
     for (int64_t r = from; r < to; r++) {
-        j->kern->round_bf16(j->y + r * j->stride, j->x + r * j->width, j->width);
-        if (j->width % 2)
-            j->y[r * j->stride + j->width] = 0;
+        const float *x = j->from + r * j->from_stride;
+        void *y = j->to + r * j->bytes;
+
+        if (j->group) {
+            j->kern->quantise(y, x, j->width, j->group);
+        } else {
+            j->kern->round_bf16(y, x, j->width);
+            if (j->width % 2)
+                ((uint16_t *)y)[j->width] = 0;
+        }
     }
+}
+
+int64_t cpu_x_stride(const struct device *d, const struct weight *w, int64_t width)
+{
+    return quant_is(w->kind) ? quant_input_bytes(quant_groups(w->kind, width), quant_group(w->kind))
+                             : bf16_stride(width);
+}
+
+void cpu_convert(struct device *d, const struct weight *w, void *to, const float *from,
+                 int64_t from_stride, int64_t rows, int64_t width)
+{
+    struct convert_job j = {&d->kern,
+                            from,
+                            to,
+                            width,
+                            from_stride,
+                            cpu_x_stride(d, w, width) * (int64_t)cpu_x_size(d, w),
+                            quant_is(w->kind) ? quant_group(w->kind) : 0};
+
+    cpu_rows(d, convert_rows, &j, rows, width);
 }
 
 int cpu_input(struct device *d, enum work_slot slot, tensor x, const struct weight *w,
               const void **out, int64_t *stride)
 {
-    struct round_job j = {&d->kern, x.data, NULL, x.n[1], bf16_stride(x.n[1])};
+    size_t size = cpu_x_size(d, w);
     void *p;
 
     *out = x.data;
     *stride = x.n[1];
-    if (!cpu_takes_bf16(d, w))
+    if (size == sizeof(float))
         return 0;
-    TRY(cpu_work(d, slot, (size_t)(x.n[0] * j.stride) * sizeof *j.y, &p));
-    j.y = p;
-    cpu_rows(d, round_rows, &j, x.n[0], x.n[1]);
-    *out = j.y;
-    *stride = j.stride;
+    *stride = cpu_x_stride(d, w, x.n[1]);
+    TRY(cpu_work(d, slot, (size_t)(x.n[0] * *stride) * size, &p));
+    cpu_convert(d, w, p, x.data, x.n[1], x.n[0], x.n[1]);
+    *out = p;
     return 0;
 }
 
 /* ---- one item -------------------------------------------------------------------------------- */
+/* Strides and sums of a struct mul by w: elements, or bytes and groups. */
+static void describe(const struct device *d, const struct weight *w, struct mul *m, int64_t *w_size)
+{
+    int64_t k = w->kind == WEIGHT_BF16 ? round_up(w->n_in, 2) : w->n_in;
+
+    if (quant_is(w->kind)) {
+        m->k = quant_groups(w->kind, w->n_in);
+        m->w_stride = cpu_panel_bytes(w->kind, w->n_in);
+        *w_size = 1;
+        return;
+    }
+    m->k = cpu_takes_bf16(d, w) ? k : w->n_in;
+    m->w_stride = k * PANEL;
+    *w_size = w->kind == WEIGHT_BF16 ? 2 : 4;
+}
+
 /* Sums of `rows` rows from row on, with the panels of w from panel on, into s
  * [rows][GROUP_WIDTH]. */
 static void sums(const struct device *d, const struct product *p, const struct weight *w, float *s,
                  int64_t row, int rows, int64_t panel, int n_panel)
 {
-    bool is_bf16 = cpu_takes_bf16(d, w);
-    int64_t k = w->kind == WEIGHT_BF16 ? round_up(w->n_in, 2) : w->n_in;
-    size_t w_size = w->kind == WEIGHT_BF16 ? 2 : 4, x_size = is_bf16 ? 2 : 4;
     struct mul m = {.y = s,
-                    .x = (const char *)p->x + (size_t)(row * p->x_stride) * x_size,
-                    .w = (const char *)w->data + (size_t)(panel * k * PANEL) * w_size,
+                    .x = (const char *)p->x + (size_t)(row * p->x_stride) * cpu_x_size(d, w),
                     .y_stride = GROUP_WIDTH,
                     .x_stride = p->x_stride,
-                    .w_stride = k * PANEL,
-                    .k = is_bf16 ? k : w->n_in,
                     .rows = rows,
                     .n_panel = n_panel};
+    int64_t w_size;
 
-    if (is_bf16)
+    describe(d, w, &m, &w_size);
+    m.w = (const char *)w->data + panel * m.w_stride * w_size;
+    if (w->kind == WEIGHT_INT8)
+        d->kern.mul_q8(&m);
+    else if (w->kind == WEIGHT_INT4)
+        d->kern.mul_q4(&m);
+    else if (cpu_takes_bf16(d, w))
         d->kern.mul_bb(&m);
     else if (w->kind == WEIGHT_BF16)
         d->kern.mul_fb(&m);

@@ -188,7 +188,7 @@ static int gather(struct moe_run *r)
 
     TRY(cpu_input(r->d, WORK_INPUT, h, &r->m->gate[0], &x, &r->x_stride));
     r->x = x;
-    r->x_size = cpu_takes_bf16(r->d, &r->m->gate[0]) ? 2 : 4;
+    r->x_size = cpu_x_size(r->d, &r->m->gate[0]);
     TRY(cpu_work(r->d, WORK_EXPERT, (size_t)(n * r->x_stride) * r->x_size, &p));
     r->gathered = p;
     cpu_rows(r->d, gather_places, r, n, r->width);
@@ -201,8 +201,7 @@ static int list_products(const struct moe_run *r, struct product *p, struct prod
                          const void *shared_x, void *shared_y, bool is_down)
 {
     const struct moe *m = r->m;
-    size_t x_step = (size_t)like.x_stride *
-                    (cpu_takes_bf16(r->d, is_down ? m->down : m->gate) ? 2 : 4);
+    size_t x_step = (size_t)like.x_stride * cpu_x_size(r->d, is_down ? m->down : m->gate);
     size_t y_step = (size_t)like.y_stride * (like.out == PRODUCT_SWIGLU_BF16 ? 2 : 4);
     int n = 0;
 
@@ -225,35 +224,66 @@ static int list_products(const struct moe_run *r, struct product *p, struct prod
     return n;
 }
 
+/* What lies between the two products: rows of experts, behind them those of the shared expert. */
+struct middle {
+    char *routed, *shared;
+    int64_t wide, shared_wide; /* strides, as struct product counts them */
+};
+
+/* Quantised down matrices take quantised rows: WORK_INPUT is free once the first products are
+ * done. */
+static int quantise_middle(const struct moe_run *r, struct middle *m)
+{
+    const struct weight *down = r->m->down, *shared = &r->m->shared_down;
+    int64_t n = r->rows * r->m->n_pick;
+    struct middle q = {.wide = cpu_x_stride(r->d, down, down->n_in),
+                       .shared_wide = cpu_x_stride(r->d, shared, shared->n_in)};
+    void *p;
+
+    TRY(cpu_work(r->d, WORK_INPUT, (size_t)(n * q.wide + r->rows * q.shared_wide), &p));
+    q.routed = p;
+    q.shared = q.routed + n * q.wide;
+    cpu_convert(r->d, down, q.routed, (float *)m->routed, m->wide, n, down->n_in);
+    cpu_convert(r->d, shared, q.shared, (float *)m->shared, m->shared_wide, r->rows, shared->n_in);
+    *m = q;
+    return 0;
+}
+
 static int run_experts(struct moe_run *r)
 {
     const struct moe *m = r->m;
     bool is_bf16 = cpu_takes_bf16(r->d, &m->down[0]);
-    int64_t n = r->rows * m->n_pick, wide = bf16_stride(m->gate[0].n_out),
-            shared_wide = bf16_stride(m->shared_gate.n_out);
+    int64_t n = r->rows * m->n_pick;
+    struct middle mid = {.wide = bf16_stride(m->gate[0].n_out),
+                         .shared_wide = bf16_stride(m->shared_gate.n_out)};
     size_t size = is_bf16 ? 2 : 4;
-    void *list, *middle, *result;
-    char *shared_middle;
-    struct product like = {.x = r->gathered, .x_stride = r->x_stride, .y_stride = wide};
+    void *list, *p;
+    struct product like = {.x = r->gathered, .x_stride = r->x_stride, .y_stride = mid.wide};
     int n_product;
 
     TRY(cpu_work(r->d, WORK_LIST, (size_t)(m->n_expert + 1) * sizeof like, &list));
-    TRY(cpu_work(r->d, WORK_MIDDLE, (size_t)(n * wide + r->rows * shared_wide) * size, &middle));
-    TRY(cpu_work(r->d, WORK_RESULT, (size_t)((n + r->rows) * r->width) * sizeof(float), &result));
-    shared_middle = (char *)middle + (size_t)(n * wide) * size;
-    r->result = result;
+    TRY(cpu_work(r->d, WORK_RESULT, (size_t)((n + r->rows) * r->width) * sizeof(float), &p));
+    r->result = p;
     r->shared = r->result + n * r->width;
+    TRY(cpu_work(r->d, WORK_MIDDLE, (size_t)(n * mid.wide + r->rows * mid.shared_wide) * size, &p));
+    mid.routed = p;
+    mid.shared = mid.routed + (size_t)(n * mid.wide) * size;
 
-    like.y = middle;
+    like.y = mid.routed;
     like.out = is_bf16 ? PRODUCT_SWIGLU_BF16 : PRODUCT_SWIGLU;
-    n_product = list_products(r, list, like, r->x, shared_middle, false);
-    ((struct product *)list)[0].y_stride = shared_wide;
+    n_product = list_products(r, list, like, r->x, mid.shared, false);
+    ((struct product *)list)[0].y_stride = mid.shared_wide;
     cpu_products(r->d, list, n_product);
+    if (quant_is(m->down[0].kind))
+        TRY(quantise_middle(r, &mid));
 
-    like = (struct product){
-        .x = middle, .y = result, .x_stride = wide, .y_stride = r->width, .out = PRODUCT_SET};
-    n_product = list_products(r, list, like, shared_middle, r->shared, true);
-    ((struct product *)list)[0].x_stride = shared_wide;
+    like = (struct product){.x = mid.routed,
+                            .y = r->result,
+                            .x_stride = mid.wide,
+                            .y_stride = r->width,
+                            .out = PRODUCT_SET};
+    n_product = list_products(r, list, like, mid.shared, r->shared, true);
+    ((struct product *)list)[0].x_stride = mid.shared_wide;
     cpu_products(r->d, list, n_product);
     return 0;
 }

@@ -78,30 +78,126 @@ static void pack_item(void *ctx, int64_t panel, int worker)
         pack_panel_bf16(j, panel);
 }
 
-int cpu_pack(struct device *d, struct weight *w, const void *src, enum dtype dtype, int64_t n_out,
-             int64_t n_in, bool force_f32)
+static int check_source(enum dtype dtype, int64_t n_out, int64_t n_in)
 {
-    struct pack_job j = {src, dtype, w};
-    size_t n;
-
     if (dtype != DT_F32 && dtype != DT_BF16 && dtype != DT_F16)
         return err(RECTO_EMODEL,
                    "a weight is neither F32, BF16 nor F16: convert the model to one of these");
     if (n_out < 1 || n_in < 1 || n_out > INT32_MAX || n_in > INT32_MAX)
         return err(RECTO_ESHAPE, "a weight of %lld x %lld cannot be packed", (long long)n_out,
                    (long long)n_in);
-    w->kind = dtype == DT_BF16 && !force_f32 ? WEIGHT_BF16 : WEIGHT_F32;
-    w->n_out = n_out;
-    w->n_in = n_in;
-    if (mem_mul((size_t)round_up(n_out, PANEL), (size_t)round_up(n_in, 2) * 4, &n))
-        return err(RECTO_ENOMEM, "a weight of %lld x %lld is too large", (long long)n_out,
-                   (long long)n_in);
-    n = (size_t)round_up(n_out, PANEL) *
-        (w->kind == WEIGHT_F32 ? (size_t)n_in * 4 : (size_t)round_up(n_in, 2) * 2);
+    return 0;
+}
+
+static int take_panels(struct weight *w, int64_t panel_bytes)
+{
+    size_t n;
+
+    if (mem_mul((size_t)div_up(w->n_out, PANEL), (size_t)panel_bytes, &n))
+        return err(RECTO_ENOMEM, "a weight of %lld x %lld is too large", (long long)w->n_out,
+                   (long long)w->n_in);
     w->bytes = (int64_t)n;
     w->data = cpu_alloc(n);
     if (!w->data)
         return err(RECTO_ENOMEM, "no memory for a weight of %zu MiB", n >> 20);
+    return 0;
+}
+
+int cpu_pack(struct device *d, struct weight *w, const void *src, enum dtype dtype, int64_t n_out,
+             int64_t n_in, bool force_f32)
+{
+    struct pack_job j = {src, dtype, w};
+
+    TRY(check_source(dtype, n_out, n_in));
+    w->kind = dtype == DT_BF16 && !force_f32 ? WEIGHT_BF16 : WEIGHT_F32;
+    w->n_out = n_out;
+    w->n_in = n_in;
+    TRY(take_panels(w, PANEL * (w->kind == WEIGHT_F32 ? n_in * 4 : round_up(n_in, 2) * 2)));
     pool_run(d->pool, pack_item, &j, div_up(n_out, PANEL));
+    return 0;
+}
+
+/* ---- int8 and int4 --------------------------------------------------------------------------- */
+struct quant_job {
+    const struct quant_source *src;
+    struct weight *w;
+    char *room; /* of each worker: a row in fp32, 16 rows' numbers, 16 rows' scales */
+    size_t room_bytes, q_bytes, scale_bytes;
+};
+
+/* Row `row` as numbers and scales: where they stand in the source, or made into q and scale. */
+static void quant_of(const struct quant_job *j, float *row_f32, int64_t row, void *q,
+                     uint16_t *scale)
+{
+    int64_t n_in = j->w->n_in;
+    size_t size = dtype_size(j->src->dtype);
+    const char *from = (const char *)j->src->data;
+
+    if (j->src->scale) {
+        memcpy(q, from + (size_t)row * j->q_bytes, j->q_bytes);
+        memcpy(scale, (const char *)j->src->scale + (size_t)row * j->scale_bytes, j->scale_bytes);
+        return;
+    }
+    for (int64_t k = 0; k < n_in; k++)
+        row_f32[k] = load_f32(from + (size_t)(row * n_in + k) * size, j->src->dtype);
+    quant_row(j->w->kind, row_f32, n_in, q, scale);
+}
+
+/* Column c of a panel: kern.h has the layout. */
+static void place8(uint8_t *to, const int8_t *q, int64_t n, int c)
+{
+    for (int64_t k = 0; k < n; k++)
+        to[k / 4 * 4 * PANEL + c * 4 + k % 4] = (uint8_t)(q[k] + 128);
+}
+
+static void place4(uint8_t *to, const void *q, int64_t n, int c)
+{
+    for (int64_t k = 0; k < n; k++)
+        to[k / 8 * 4 * PANEL + c * 4 + k % 4] |= (uint8_t)((quant_at(WEIGHT_INT4, q, k) + 8)
+                                                           << (k % 8 / 4 * 4));
+}
+
+static void quant_item(void *ctx, int64_t panel, int worker)
+{
+    const struct quant_job *j = ctx;
+    int64_t n_in = j->w->n_in, n_group = quant_groups(j->w->kind, n_in), row = panel * PANEL;
+    int rows = (int)MIN(PANEL, j->w->n_out - row);
+    char *room = j->room + (size_t)worker * j->room_bytes;
+    float *row_f32 = (float *)room;
+    void *q = room + (size_t)n_in * sizeof *row_f32;
+    uint16_t *scale = (uint16_t *)((char *)q + round_up((int64_t)j->q_bytes, 2));
+    char *to = (char *)j->w->data + panel * cpu_panel_bytes(j->w->kind, n_in);
+    uint8_t *numbers = (uint8_t *)to + quant_scale_bytes(n_group);
+
+    memset(to, 0, (size_t)cpu_panel_bytes(j->w->kind, n_in));
+    for (int c = 0; c < rows; c++) {
+        quant_of(j, row_f32, row + c, q, scale);
+        for (int64_t g = 0; g < n_group; g++)
+            ((uint16_t *)to)[g * PANEL + c] = scale[g];
+        if (j->w->kind == WEIGHT_INT8)
+            place8(numbers, q, n_in, c);
+        else
+            place4(numbers, q, n_in, c);
+    }
+}
+
+int cpu_pack_quant(struct device *d, struct weight *w, const struct quant_source *src,
+                   int64_t n_out, int64_t n_in, enum weight_kind kind)
+{
+    struct quant_job j = {.src = src,
+                          .w = w,
+                          .q_bytes = (size_t)quant_row_bytes(kind, n_in),
+                          .scale_bytes = (size_t)quant_groups(kind, n_in) * 2};
+    void *room;
+
+    TRY(check_source(src->scale ? DT_F32 : src->dtype, n_out, n_in));
+    w->kind = kind;
+    w->n_out = n_out;
+    w->n_in = n_in;
+    j.room_bytes = (size_t)round_up(n_in * 4 + (int64_t)(j.q_bytes + j.scale_bytes) + 2, 64);
+    TRY(cpu_work(d, WORK_TILE, j.room_bytes * (size_t)pool_threads(d->pool), &room));
+    j.room = room;
+    TRY(take_panels(w, cpu_panel_bytes(kind, n_in)));
+    pool_run(d->pool, quant_item, &j, div_up(n_out, PANEL));
     return 0;
 }

@@ -23,15 +23,21 @@ enum cpu_isa cpu_isa_x86(void)
     if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
         !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq"))
         return ISA_AVX2;
-    return has_avx512bf16() ? ISA_AVX512BF16 : ISA_AVX512;
+    if (!__builtin_cpu_supports("avx512vnni"))
+        return ISA_AVX512;
+    return has_avx512bf16() ? ISA_AVX512BF16 : ISA_AVX512VNNI; /* all that have bf16 have VNNI */
 }
 
 void cpu_kern_init_x86(struct cpu_kern *k, enum cpu_isa isa)
 {
     if (isa >= ISA_AVX2)
         cpu_kern_avx2(k);
+    if (isa >= ISA_AVX2)
+        cpu_quant_avx2(k);
     if (isa >= ISA_AVX512)
         cpu_kern_avx512(k);
+    if (isa >= ISA_AVX512VNNI)
+        cpu_quant_vnni(k);
     if (isa >= ISA_AVX512BF16)
         cpu_kern_avx512bf16(k);
 }

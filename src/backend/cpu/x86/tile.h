@@ -60,6 +60,34 @@ typedef void tile_fn(const struct mul *m, int row, int panel);
             fn[MIN(m->rows - row, 6) - 1][m->n_panel - 1](m, row, 0);                  \
     }
 
+/* All sizes up to 3 x 4: two accumulators for each sum. */
+#define TILE_MUL_3X4(name, tile)                                                      \
+    TILE_ROW4(name, tile, 1)                                                          \
+    TILE_ROW4(name, tile, 2)                                                          \
+    TILE_ROW4(name, tile, 3)                                                          \
+    static void name(const struct mul *m)                                             \
+    {                                                                                 \
+        static tile_fn *const fn[3][4] = {TILE_NAMES4(name, 1), TILE_NAMES4(name, 2), \
+                                          TILE_NAMES4(name, 3)};                      \
+                                                                                      \
+        for (int row = 0; row < m->rows; row += 3)                                    \
+            fn[MIN(m->rows - row, 3) - 1][m->n_panel - 1](m, row, 0);                 \
+    }
+
+/* One row or two by one panel: four accumulators for each. */
+#define TILE_MUL_2X1(name, tile)                       \
+    TILE_ONE(name, tile, 1, 1)                         \
+    TILE_ONE(name, tile, 2, 1)                         \
+    static void name(const struct mul *m)              \
+    {                                                  \
+        for (int p = 0; p < m->n_panel; p++)           \
+            for (int row = 0; row < m->rows; row += 2) \
+                if (m->rows - row == 1)                \
+                    name##_1x1(m, row, p);             \
+                else                                   \
+                    name##_2x1(m, row, p);             \
+    }
+
 /* All sizes up to 6 x 1: for sets with 16 registers of 8 lanes. */
 #define TILE_MUL_6X1(name, tile)                                            \
     TILE_ONE(name, tile, 1, 1)                                              \
