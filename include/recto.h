@@ -366,7 +366,8 @@ int recto_document_pages(
 int recto_document_render(struct recto_document *d, int page, struct recto_image *image);
 /* The pages that a list (recto_input.pages) selects, in its order; *page: recto_free. RECTO_EPAGERANGE. */
 int recto_document_select(const struct recto_document *d, const char *pages, int **page, int *n);
-/* What would be read: size, dpi, grid, visual rows, warnings, and status blank or ok by the look before reading. */
+/* What would be read: size, dpi, grid, visual rows, warnings, and status blank or ok by the look before
+ * reading. Warnings about the document as a whole come with the first look. */
 int recto_document_look(struct recto_document *d, int page, struct recto_page *look);
 void recto_document_close(struct recto_document *d);
 void recto_image_reset(struct recto_image *image);

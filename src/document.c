@@ -16,6 +16,7 @@ struct recto_document {
     struct recto_settings set;
     struct page_source *source;
     struct page_doc doc;
+    bool has_told; /* warnings about the document as a whole go with its first look */
 };
 
 int recto_document_open(struct recto_document **out, const struct recto_input *in,
@@ -86,6 +87,14 @@ static int fill_look(const struct recto_document *d, const struct recto_image *i
     return 0;
 }
 
+static void add_warnings(struct recto_page *p, const char *const *text, int n)
+{
+    if (n > 0)
+        p->warning = mem_grow(p->warning, (size_t)(p->n_warning + n), sizeof *p->warning);
+    for (int i = 0; i < n; i++)
+        p->warning[p->n_warning++] = mem_strdup(text[i]);
+}
+
 int recto_document_look(struct recto_document *d, int page, struct recto_page *look)
 {
     struct page_note note = {0};
@@ -94,11 +103,10 @@ int recto_document_look(struct recto_document *d, int page, struct recto_page *l
 
     *look = (struct recto_page){
         .number = page, .dpi = note.dpi, .width_pt = note.width_pt, .height_pt = note.height_pt};
-    look->n_warning = note.n_warning;
-    look->warning = note.n_warning ? mem_alloc((size_t)note.n_warning * sizeof *look->warning)
-                                   : NULL;
-    for (int i = 0; i < note.n_warning; i++)
-        look->warning[i] = mem_strdup(note.warning[i]);
+    if (!d->has_told)
+        add_warnings(look, d->doc.warning, d->doc.n_warning);
+    d->has_told = true;
+    add_warnings(look, (const char *const *)note.warning, note.n_warning);
     if (rc == 0)
         rc = fill_look(d, &im, look);
     recto_image_reset(&im);

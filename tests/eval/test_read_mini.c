@@ -1,0 +1,104 @@
+/* Pages read by the mini model and scored: two of samples/, and pages made by recto-corpus. */
+#include "recto.h"
+#include "score.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct recto *engine;
+
+static int open_engine(void **state)
+{
+    struct recto_settings s;
+
+    recto_settings_init(&s);
+    s.model_dir = SOURCE_DIR "/models/mini";
+    s.helper = BIN_DIR "/recto-decode";
+    return recto_open(&engine, &s);
+}
+
+static int close_engine(void **state)
+{
+    recto_close(engine);
+    return 0;
+}
+
+/* The text of a picture; free with recto_free. */
+static char *read_text(const char *path)
+{
+    struct recto_options o;
+    struct recto_event ev;
+    uint64_t request;
+    char *text = NULL;
+    size_t n;
+
+    recto_options_init(&o);
+    o.task = RECTO_TASK_TEXT;
+    assert_int_equal(recto_submit(engine, &(struct recto_input){.path = path}, &o, &request), 0);
+    for (bool done = false; !done;) {
+        assert_int_equal(recto_poll(engine, &ev, 120000), 1);
+        if (ev.kind == RECTO_EVENT_PAGE) {
+            const struct recto_page *page = ev.page;
+
+            assert_int_equal(recto_write("md", &page, 1, &text, &n), 0);
+        }
+        done = ev.kind == RECTO_EVENT_DONE;
+        recto_event_reset(&ev);
+    }
+    assert_non_null(text);
+    return text;
+}
+
+/* A one may be typed as l. */
+static void l_for_1(char *s)
+{
+    for (; *s; s++)
+        if (*s == '1')
+            *s = 'l';
+}
+
+/* A typed page of 1-bit dots, far from what the model was trained on. Measured: 7 %. */
+static void typewriter(void **state)
+{
+    char truth[] =
+        "Linzensoep à la Waterman\n\n4 ons linzen\n3 liter water\n3 uien\nbloem, boter\n2 kopjes melk\n"
+        "laurier, kruidnagel, kerrie, zout\n\nDe linzen wassen en in 1 liter kokend water 1 dag laten "
+        "weken. 2 liter water bij de linzen voegen, zonder het water waarin ze geweekt zijn af te gieten. "
+        "De helft van de uien bakken met laurier en kruidnagel. Alle uien, kerrie en zout bij de linzen "
+        "voegen. Alles aan de kook brengen. Van de bloem met boter en melk een papje maken en verder "
+        "afmaken met de soep. Als de linzen gaar zijn is de soep klaar.";
+    char *text = read_text(SOURCE_DIR "/samples/typewriter.png");
+    double cer;
+
+    l_for_1(truth);
+    l_for_1(text);
+    cer = eval_cer(truth, text, EVAL_N1);
+    print_message("typewriter.png: CER %.4f\n", cer);
+    assert_true(cer < 0.10);
+    recto_free(text);
+}
+
+static void crom(void **state)
+{
+    char *text = read_text(SOURCE_DIR "/samples/crom.png");
+    double cer = eval_cer("Covfefe is a perfectly cromulent word.", text, EVAL_N1);
+
+    print_message("crom.png: CER %.4f\n", cer);
+    assert_true(cer == 0);
+    recto_free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(typewriter),
+        cmocka_unit_test(crom),
+    };
+
+    return cmocka_run_group_tests(tests, open_engine, close_engine);
+}
