@@ -28,6 +28,11 @@ static const struct cmd cmds[] = {
      "For each c: c requests handed over at once, decoding of images before the clock, vision,\n"
      "prefill and decode inside it; greedy, no guard, ends of text honoured. Request i reads image\n"
      "i modulo their number: with one image the work is the same at every c.\n"},
+    {"quantize", FOR_QUANTIZE, cmd_quantize, "MODEL", "make a smaller, faster copy of a model",
+     "  recto quantize MODEL -o OUT --scheme int8\n\n"
+     "OUT is a folder like MODEL, with the decoder's matrices in 8.25 or 4.5 bits a number; vision,\n"
+     "the choice of experts and embeddings stay as they are. recto read --weights int8 computes the\n"
+     "same without a copy, at each start.\n"},
 };
 enum { N_CMD = sizeof cmds / sizeof *cmds };
 

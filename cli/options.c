@@ -129,7 +129,11 @@ static int known(struct options *o, int k, const char *as_typed)
     static const struct {
         unsigned mask;
         const char *name;
-    } cmds[] = {{FOR_READ, "read"}, {FOR_INSPECT, "inspect"}, {FOR_VERIFY, "verify"}};
+    } cmds[] = {{FOR_READ, "read"},
+                {FOR_INSPECT, "inspect"},
+                {FOR_VERIFY, "verify"},
+                {FOR_BENCH, "bench"},
+                {FOR_QUANTIZE, "quantize"}};
 
     if (k < 0)
         return options_fail(o, "unknown option %.60s; see recto %s --help", as_typed, o->command);

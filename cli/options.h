@@ -48,6 +48,7 @@ enum option {
     OPT_CASE,
     OPT_PREPROCESS,
     OPT_TOKENIZER,
+    OPT_SCHEME,
     OPT_CONCURRENCY,
     OPT_ROUNDS,
     OPT_WARM_UP,
@@ -77,7 +78,14 @@ enum option {
     N_OPT,
 };
 
-enum { FOR_READ = 1, FOR_INSPECT = 2, FOR_VERIFY = 4, FOR_BENCH = 8, FOR_ALL = 15 };
+enum {
+    FOR_READ = 1,
+    FOR_INSPECT = 2,
+    FOR_VERIFY = 4,
+    FOR_BENCH = 8,
+    FOR_QUANTIZE = 16,
+    FOR_ALL = 31
+};
 
 enum option_type {
     TYPE_FLAG,   /* yes or no; as an argument alone it means yes */

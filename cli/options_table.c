@@ -5,7 +5,7 @@
 #define ENGINE (FOR_READ | FOR_INSPECT | FOR_VERIFY | FOR_BENCH)
 
 const struct option_def option_table[N_OPT] = {
-    [OPT_OUT] = {"out", 'o', TYPE_TEXT, FOR_READ, "FILE|DIR/|-", 0, 0,
+    [OPT_OUT] = {"out", 'o', TYPE_TEXT, FOR_READ | FOR_QUANTIZE, "FILE|DIR/|-", 0, 0,
                  "where results go (default: standard output)"},
     [OPT_FORMAT] = {"format", 'f', TYPE_TEXT, FOR_READ, "LIST", 0, 0,
                     "md, txt, json, raw; several with commas and -o DIR/ (md)"},
@@ -68,6 +68,8 @@ const struct option_def option_table[N_OPT] = {
                         "compare tiles and pixels with this list"},
     [OPT_TOKENIZER] = {"tokenizer", 0, TYPE_TEXT, FOR_VERIFY, "TOKENIZER_JSON", 0, 0,
                        "compare ids and texts with the list given as operand"},
+    [OPT_SCHEME] = {"scheme", 0, TYPE_CHOICE, FOR_QUANTIZE, "int8|int4", 0, 0,
+                    "what the decoder's matrices become (int8)"},
     [OPT_CONCURRENCY] = {"concurrency", 0, TYPE_TEXT, FOR_BENCH, "LIST", 0, 0,
                          "pages at once, one row of the table each (1,4,8,32,64,100)"},
     [OPT_ROUNDS] = {"rounds", 0, TYPE_INT, FOR_BENCH, "N", 1, 1000, "timed rounds of each row (5)"},
@@ -81,7 +83,7 @@ const struct option_def option_table[N_OPT] = {
                    "config.json, *.safetensors and tokenizer.json (the mini model)"},
     [OPT_DEVICE] = {"device", 0, TYPE_TEXT, ENGINE, "NAME", 0, 0,
                     "where the model runs: cpu, cuda, cuda:1 (cpu)"},
-    [OPT_THREADS] = {"threads", 'j', TYPE_INT, ENGINE, "N", 0, 1024,
+    [OPT_THREADS] = {"threads", 'j', TYPE_INT, ENGINE | FOR_QUANTIZE, "N", 0, 1024,
                      "threads of the model (0: all that the process may use)"},
     [OPT_PRECISION] = {"precision", 0, TYPE_CHOICE, FOR_BENCH | FOR_READ | FOR_INSPECT | FOR_VERIFY,
                        "auto|bf16|fp32", 0, 0,

@@ -11,6 +11,7 @@
 #include "settings.h"
 #include "tensor/config.h"
 #include "tensor/inventory.h"
+#include "tensor/quant.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -68,13 +69,24 @@ struct tally {
     int64_t n_param;
 };
 
+/* int8, or int4: two numbers in a byte. Their scales are checked when they are loaded. */
+static bool is_quantised(const struct ckpt_view *v, const struct inventory_item *item)
+{
+    for (int k = WEIGHT_INT8; k <= WEIGHT_INT4; k++)
+        if (v->dtype == quant_dtype((enum weight_kind)k) && item->rank == 2)
+            return v->count == item->n[0] * quant_row_bytes((enum weight_kind)k, item->n[1]);
+    return false;
+}
+
 static int check_item(void *ctx, const struct inventory_item *item)
 {
     struct tally *t = ctx;
     char found[SHAPE_TEXT_MAX], wanted[SHAPE_TEXT_MAX];
     struct ckpt_view v;
 
-    if (names_find(t->ckpt, t->layout, item->name, &v) < 0) {
+    if (names_find(t->ckpt, t->layout, item->name, &v) == 0 && is_quantised(&v, item))
+        v.count = item->count;
+    if (!v.data) {
         t->n_bad++;
         line(t->out, "MISSING   %s", item->name);
     } else if (v.count != item->count) {

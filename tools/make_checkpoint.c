@@ -148,12 +148,10 @@ static int write_text(const char *dir, const char *name, const struct buf *text)
 
 static int copy_file(const char *from, const char *dir, const char *name)
 {
-    struct buf text = {0};
-    int rc = file_read(&text, from, 64u << 20);
+    char *path = file_join(dir, name);
+    int rc = file_copy(path, from, 64u << 20);
 
-    if (rc == 0)
-        rc = write_text(dir, name, &text);
-    buf_reset(&text);
+    free(path);
     return rc;
 }
 

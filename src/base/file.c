@@ -164,6 +164,17 @@ out:
     return rc;
 }
 
+int file_copy(const char *to, const char *from, size_t max_bytes)
+{
+    struct buf text = {0};
+    int rc = file_read(&text, from, max_bytes);
+
+    if (rc == 0)
+        rc = file_write(to, buf_view(&text));
+    buf_reset(&text);
+    return rc;
+}
+
 bool file_exists(const char *path)
 {
     return access(path, F_OK) == 0;

@@ -20,6 +20,8 @@ void file_map_drop(const struct file_map *m, const void *from, size_t bytes);
 int file_read(struct buf *out, const char *path, size_t max_bytes);
 /* Write beside the target under a temporary name, fsync, rename. RECTO_EOUTPUT; the old file stays on failure. */
 int file_write(const char *path, str content);
+/* file_write of what another file holds. */
+int file_copy(const char *to, const char *from, size_t max_bytes);
 
 bool file_exists(const char *path);
 bool file_is_dir(const char *path);
