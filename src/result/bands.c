@@ -47,12 +47,13 @@ static int by_value(const void *a, const void *b)
 static double median_height(const struct bands *b)
 {
     int *h = mem_alloc((size_t)b->n * sizeof *h);
+    int upper = b->n / 2, lower = (b->n - 1) / 2;
     double median;
 
     for (int i = 0; i < b->n; i++)
         h[i] = b->band[i].y2 - b->band[i].y1;
     qsort(h, (size_t)b->n, sizeof *h, by_value);
-    median = b->n % 2 ? h[b->n / 2] : (h[b->n / 2 - 1] + h[b->n / 2]) / 2.0;
+    median = (h[lower] + h[upper]) / 2.0;
     free(h);
     return median;
 }

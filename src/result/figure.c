@@ -46,6 +46,19 @@ void figure_reset(struct figure *f)
     buf_reset(&f->bytes);
 }
 
+void figure_put_address(struct buf *out, const char *stem, const char *name)
+{
+    for (; *stem; stem++) {
+        unsigned char c = (unsigned char)*stem;
+
+        if (c <= ' ' || c == 0x7F || strchr("()<>[]\\\"`%?#$:&'", c))
+            buf_fmt(out, "%%%02X", c);
+        else
+            buf_char(out, *stem);
+    }
+    buf_fmt(out, ".files/%s", name);
+}
+
 static str text_of(const struct recto_block *b)
 {
     return (str){b->text, b->n_text};

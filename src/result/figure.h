@@ -30,6 +30,10 @@ int figure_cut(struct recto_writer *w, const struct recto_page *p, struct recto_
                int *n_figure, struct figure *f);
 void figure_reset(struct figure *f);
 
+/* Append STEM.files/NAME as an address: bytes that an address, Markdown or HTML would read otherwise
+ * as %XX. */
+void figure_put_address(struct buf *out, const char *stem, const char *name);
+
 /* The caption of the figure at block i: the one after it, else the one before it; "" if none. */
 str figure_caption(const struct recto_page *p, int i);
 

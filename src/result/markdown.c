@@ -9,6 +9,7 @@
 struct md {
     struct buf *out;
     size_t from;
+    unsigned flags;
     struct html_stack open; /* inline elements of the paragraph */
     bool escaped_tag;       /* a "<" was escaped, its ">" is still to come */
     bool after_display;     /* the line is ended already: the newline of the text is that one */
@@ -170,9 +171,9 @@ static void put_display(struct md *m, str tex)
     m->after_display = true;
 }
 
-static void put_math(struct md *m, const struct span *s, bool tex_math)
+static void put_math(struct md *m, const struct span *s)
 {
-    if (tex_math && s->all.p[0] == '\\') {
+    if (m->flags & MARKDOWN_TEX && s->all.p[0] == '\\') {
         bool display = s->kind == SPAN_DISPLAY;
 
         buf_text(m->out, display ? "\\[ " : "\\( ");
@@ -188,6 +189,62 @@ static void put_math(struct md *m, const struct span *s, bool tex_math)
     }
 }
 
+/* Can pipes say what this table says? */
+static bool fits_pipes(const struct table *t)
+{
+    if (!t->n_row || !t->n_col || t->n_col > MARKDOWN_PIPE_COLS)
+        return false;
+    for (int i = 0; i < t->n_cell; i++) {
+        str text = table_cell_text(t, &t->cell[i]);
+
+        if (t->cell[i].rowspan > 1 || t->cell[i].colspan > 1 ||
+            str_find(text, STR("\n"), 0) < text.n)
+            return false;
+    }
+    return true;
+}
+
+/* A cell's text: Markdown itself, and no pipe of its own. */
+static void put_pipe_cell(struct buf *out, str text, unsigned flags)
+{
+    struct buf cell = {0};
+
+    markdown_put(&cell, text, flags);
+    for (size_t i = 0; i < cell.n; i++) {
+        if (cell.p[i] == '|')
+            buf_char(out, '\\');
+        buf_char(out, cell.p[i] == '\n' ? ' ' : cell.p[i]);
+    }
+    buf_reset(&cell);
+}
+
+/* The first row is the heading: without one there is no table. */
+static void put_pipes(struct buf *out, const struct table *t, unsigned flags)
+{
+    if (t->caption_text.n) {
+        put_pipe_cell(out, buf_view(&t->caption_text), flags);
+        buf_text(out, "\n\n");
+    }
+    for (int r = 0; r < t->n_row; r++) {
+        int col = 0;
+
+        buf_text(out, r ? "\n|" : "|");
+        for (int i = 0; i < t->row[r].n_cell; i++, col++) {
+            const struct table_cell *c = &t->cell[t->row[r].cell + i];
+
+            for (; col < c->col; col++)
+                buf_text(out, "  |");
+            buf_char(out, ' ');
+            put_pipe_cell(out, table_cell_text(t, c), flags & MARKDOWN_TEX);
+            buf_text(out, " |");
+        }
+        for (; col < t->n_col; col++)
+            buf_text(out, "  |");
+        for (int k = 0; r == 0 && k < t->n_col; k++)
+            buf_text(out, k ? " --- |" : "\n| --- |");
+    }
+}
+
 static void put_table(struct md *m, const struct table *t)
 {
     html_put_closes(m->out, &m->open, 0);
@@ -195,14 +252,17 @@ static void put_table(struct md *m, const struct table *t)
     trim_end(m);
     if (m->out->n > m->from)
         buf_text(m->out, "\n\n");
-    table_put_html(m->out, t);
+    if (m->flags & MARKDOWN_PIPES && fits_pipes(t))
+        put_pipes(m->out, t, m->flags);
+    else
+        table_put_html(m->out, t);
     buf_text(m->out, "\n\n");
 }
 
-void markdown_put(struct buf *out, str text, bool tex_math)
+void markdown_put(struct buf *out, str text, unsigned flags)
 {
     struct spans spans = spans_of(str_trim(text));
-    struct md m = {.out = out, .from = out->n};
+    struct md m = {.out = out, .from = out->n, .flags = flags};
     struct span s;
 
     while (span_next(&spans, &s)) {
@@ -213,7 +273,7 @@ void markdown_put(struct buf *out, str text, bool tex_math)
             break;
         case SPAN_MATH:
         case SPAN_DISPLAY:
-            put_math(&m, &s, tex_math);
+            put_math(&m, &s);
             break;
         case SPAN_IMAGE:
             buf_text(out, "!\\[");

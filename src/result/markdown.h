@@ -14,8 +14,16 @@
 
 #include "base/str.h"
 
-/* Append text, without blank lines at its ends and without a newline at the end. */
-void markdown_put(struct buf *out, str text, bool tex_math);
+enum markdown_flag {
+    MARKDOWN_TEX = 1 << 0, /* \( \) and \[ \] stay as they are */
+    MARKDOWN_PIPES =
+        1 << 1, /* tables with pipes, where those can say it: no spans, no lines in cells, at most
+                                MARKDOWN_PIPE_COLS columns */
+};
+#define MARKDOWN_PIPE_COLS 20
+
+/* Append text, without blank lines at its ends and without a newline at the end. flags: markdown_flag. */
+void markdown_put(struct buf *out, str text, unsigned flags);
 /* Append code between fences that the code itself does not contain; fences the model wrote are
  * taken off first. */
 void markdown_put_code(struct buf *out, str text);

@@ -2,23 +2,18 @@
 
 #include "result/html.h"
 #include "result/span.h"
+#include "result/stars.h"
 
 struct plain {
     struct buf *out;
     size_t from;
-    const char *closer[4]; /* for 1..3 asterisks: where the pair that is open ends */
-    bool no_closer[4];     /* none before the end of this line */
-    bool after_display;    /* the line is ended already: the newline of the text is that one */
+    struct stars stars;
+    bool after_display; /* the line is ended already: the newline of the text is that one */
 };
 
 static bool is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\n';
-}
-
-static bool is_word(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80);
 }
 
 static bool at_line_start(const struct plain *k)
@@ -33,19 +28,13 @@ static void trim_spaces(struct plain *k)
         k->out->n--;
 }
 
-static void forget_closers(struct plain *k)
-{
-    for (int i = 0; i < 4; i++)
-        k->no_closer[i] = false, k->closer[i] = NULL;
-}
-
 static void put_newline(struct plain *k)
 {
     size_t n;
 
     trim_spaces(k);
     n = k->out->n;
-    forget_closers(k);
+    stars_forget(&k->stars);
     if (n == k->from || (n - k->from >= 2 && k->out->p[n - 1] == '\n' && k->out->p[n - 2] == '\n'))
         return;
     buf_char(k->out, '\n');
@@ -56,47 +45,6 @@ static void need_line_start(struct plain *k)
     trim_spaces(k);
     if (!at_line_start(k))
         put_newline(k);
-}
-
-static size_t run_of_stars(str s, size_t at)
-{
-    size_t n = 0;
-
-    while (at + n < s.n && s.p[at + n] == '*')
-        n++;
-    return n;
-}
-
-/* n asterisks that can close a pair opened before s.p[at], on the same line; s.n if none. */
-static size_t find_closer(str s, size_t at, size_t n)
-{
-    for (size_t run; at < s.n && s.p[at] != '\n'; at += run ? run : 1) {
-        run = run_of_stars(s, at);
-        if (run == n && !is_space(s.p[at - 1]) && (at + n == s.n || !is_word(s.p[at + n])))
-            return at;
-    }
-    return s.n;
-}
-
-/* Are the n asterisks at s.p[i] one of a pair? Then they go. One pair of each length is followed
- * at a time, which keeps the time linear. */
-static bool is_mark(struct plain *k, str s, size_t i, size_t n)
-{
-    size_t end;
-
-    if (n > 3)
-        return false;
-    if (k->closer[n] == s.p + i) {
-        k->closer[n] = NULL;
-        return true;
-    }
-    if (k->closer[n] || k->no_closer[n] || i + n == s.n || is_space(s.p[i + n]) ||
-        (i > 0 && is_word(s.p[i - 1])))
-        return false;
-    end = find_closer(s, i + n, n);
-    k->no_closer[n] = end == s.n;
-    k->closer[n] = end < s.n ? s.p + end : NULL;
-    return end < s.n;
 }
 
 /* Length of "### " at the beginning of a line. */
@@ -143,8 +91,8 @@ static size_t put_next(struct plain *k, str s, size_t i)
             return n;
         break;
     case '*':
-        n = run_of_stars(s, i);
-        if (!is_mark(k, s, i, n))
+        n = stars_run(s, i);
+        if (!stars_mark(&k->stars, s, i, n))
             buf_add(k->out, here.p, n);
         return n;
     case '\\':
@@ -171,7 +119,7 @@ static void put_text(struct plain *k, str s)
 {
     size_t i = 0;
 
-    forget_closers(k);
+    stars_forget(&k->stars);
     if (k->after_display) {
         while (i < s.n && (s.p[i] == ' ' || s.p[i] == '\t'))
             i++;

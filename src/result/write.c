@@ -3,12 +3,16 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "result/hyphen.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct writer *const writers[] = {&writer_md, &writer_txt, &writer_json, &writer_raw};
+static const struct writer *const writers[] = {
+    &writer_md,   &writer_txt,  &writer_html, &writer_json, &writer_jsonl,
+    &writer_hocr, &writer_alto, &writer_csv,  &writer_mmd,  &writer_raw,
+};
 
 /* ---- formats --------------------------------------------------------------------------------- */
 
@@ -131,6 +135,16 @@ const struct recto_image *writer_pixels(struct recto_writer *w, const struct rec
     return rc < 0 ? NULL : &w->image;
 }
 
+str writer_text(const struct recto_writer *w, const struct recto_block *b, struct buf *joined)
+{
+    str text = {b->text, b->n_text};
+
+    if (!w->opts.dehyphenate)
+        return text;
+    hyphen_join(joined, text);
+    return buf_view(joined);
+}
+
 int writer_side(struct recto_writer *w, const char *name, str content)
 {
     return w->sink(w->sink_ctx, name, content.p, content.n);
@@ -184,6 +198,7 @@ int writer_open(struct recto_writer **out, const char *format, const struct rect
     const struct writer *kind = find(format);
     struct recto_write_options opts;
     struct recto_writer *w;
+    int rc;
 
     *out = NULL;
     if (!kind)
@@ -195,9 +210,8 @@ int writer_open(struct recto_writer **out, const char *format, const struct rect
     w->sink = sink, w->sink_ctx = ctx;
     w->draw = draw, w->draw_ctx = draw_ctx;
     w->state = kind->state_size ? mem_zero(1, kind->state_size) : NULL;
-    if (hand_over(w, kind->open ? kind->open(w) : 0) < 0) {
-        int rc = w->error;
-
+    rc = hand_over(w, kind->open ? kind->open(w) : 0);
+    if (rc < 0) {
         writer_free(w);
         return rc;
     }

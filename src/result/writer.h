@@ -44,7 +44,8 @@ struct recto_writer {
 };
 
 /* In the order of recto_format_at. */
-extern const struct writer writer_md, writer_txt, writer_json, writer_raw;
+extern const struct writer writer_md, writer_txt, writer_html, writer_json, writer_jsonl,
+    writer_hocr, writer_alto, writer_csv, writer_mmd, writer_raw;
 
 /* recto_writer_open with any source of pixels. */
 int writer_open(struct recto_writer **out, const char *format, const struct recto_write_options *o,
@@ -57,6 +58,9 @@ const struct recto_image *writer_pixels(struct recto_writer *w, const struct rec
 
 /* Hand over a whole side file. */
 int writer_side(struct recto_writer *w, const char *name, str content);
+
+/* A block's text as the options want it: a view of the block, or of joined, which the caller resets. */
+str writer_text(const struct recto_writer *w, const struct recto_block *b, struct buf *joined);
 
 /* Tell the user what could not be written as asked. */
 void writer_warn(struct recto_writer *w, const char *fmt, ...)

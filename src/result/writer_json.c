@@ -372,3 +372,17 @@ const struct writer writer_json = {
     .page = json_page,
     .close = json_close,
 };
+
+/* ---- a page a line --------------------------------------------------------------------------- */
+
+static int jsonl_page(struct recto_writer *w, const struct recto_page *p)
+{
+    writer_json_page(&w->out, p);
+    buf_char(&w->out, '\n');
+    return 0;
+}
+
+const struct writer writer_jsonl = {
+    .format = {.name = "jsonl", .extension = ".jsonl", .is_text = true},
+    .page = jsonl_page,
+};

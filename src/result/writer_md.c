@@ -20,14 +20,10 @@ static void put_part(struct recto_writer *w, str part)
     w->has_output = true;
 }
 
-static bool is_tex(const struct recto_writer *w)
+static unsigned flags_of(const struct recto_writer *w)
 {
-    return strcmp(w->opts.math, "tex") == 0;
-}
-
-static str text_of(const struct recto_block *b)
-{
-    return (str){b->text, b->n_text};
+    return (strcmp(w->opts.math, "tex") == 0 ? MARKDOWN_TEX : 0u) |
+           (strcmp(w->opts.tables, "pipe") == 0 ? MARKDOWN_PIPES : 0u);
 }
 
 /* A heading is one line of Markdown: newlines inside become spaces, unless display math or a
@@ -51,12 +47,12 @@ static void join_lines(struct buf *b)
     b->n = n;
 }
 
-static void put_heading(struct buf *out, const struct recto_block *b, bool tex_math)
+static void put_heading(struct buf *out, const struct recto_block *b, str text, unsigned flags)
 {
     int depth = b->kind == RECTO_BLOCK_TITLE ? 1 : MIN(MAX(b->level, 2), 6);
     struct buf line = {0};
 
-    markdown_put(&line, text_of(b), tex_math);
+    markdown_put(&line, text, flags);
     join_lines(&line);
     for (int i = 0; line.n && i < depth; i++)
         buf_char(out, '#');
@@ -67,12 +63,12 @@ static void put_heading(struct buf *out, const struct recto_block *b, bool tex_m
 }
 
 /* In italics when it is short and has nothing that would end them early. */
-static void put_caption(struct buf *out, const struct recto_block *b, bool tex_math)
+static void put_caption(struct buf *out, const struct recto_block *b, str text, unsigned flags)
 {
     struct buf line = {0};
     bool italic;
 
-    markdown_put(&line, text_of(b), tex_math);
+    markdown_put(&line, text, flags);
     italic = line.n && b->n_text <= CAPTION_ITALIC_MAX && line.p[line.n - 1] != '\\' &&
              !strpbrk(line.p, "*\n");
     if (italic)
@@ -83,20 +79,6 @@ static void put_caption(struct buf *out, const struct recto_block *b, bool tex_m
     buf_reset(&line);
 }
 
-/* A file name in the place of an address: bytes that Markdown or an address would read otherwise
- * as %XX. */
-static void put_address(struct buf *out, const char *s)
-{
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-
-        if (c <= ' ' || c == 0x7F || strchr("()<>[]\\\"`%?#$:&", c))
-            buf_fmt(out, "%%%02X", c);
-        else
-            buf_char(out, *s);
-    }
-}
-
 static void put_link(struct recto_writer *w, const char *file, str caption)
 {
     struct buf link = {0};
@@ -104,8 +86,8 @@ static void put_link(struct recto_writer *w, const char *file, str caption)
     buf_text(&link, "![");
     markdown_put_alt(&link, caption);
     buf_text(&link, "](");
-    put_address(&link, w->opts.stem);
-    buf_fmt(&link, ".files/%s)", file);
+    figure_put_address(&link, w->opts.stem, file);
+    buf_char(&link, ')');
     put_part(w, buf_view(&link));
     buf_reset(&link);
 }
@@ -130,26 +112,29 @@ static int put_figures(struct recto_writer *w, const struct recto_page *p, int i
 
 static void put_block(struct recto_writer *w, const struct recto_block *b)
 {
-    struct buf part = {0};
+    struct buf part = {0}, joined = {0};
+    str text = writer_text(w, b, &joined);
+    unsigned flags = flags_of(w);
 
     switch (b->kind) {
     case RECTO_BLOCK_TITLE:
     case RECTO_BLOCK_HEADING:
-        put_heading(&part, b, is_tex(w));
+        put_heading(&part, b, text, flags);
         break;
     case RECTO_BLOCK_CAPTION:
     case RECTO_BLOCK_TABLE_CAPTION:
-        put_caption(&part, b, is_tex(w));
+        put_caption(&part, b, text, flags);
         break;
     case RECTO_BLOCK_CODE:
         if (b->n_text)
-            markdown_put_code(&part, text_of(b));
+            markdown_put_code(&part, (str){b->text, b->n_text});
         break;
     default:
-        markdown_put(&part, text_of(b), is_tex(w));
+        markdown_put(&part, text, flags);
     }
     put_part(w, buf_view(&part));
     buf_reset(&part);
+    buf_reset(&joined);
 }
 
 /* Where page p begins, and what is wrong with it: one comment when both are to be said. */

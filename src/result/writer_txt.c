@@ -6,11 +6,11 @@
 
 static void put_block(struct recto_writer *w, const struct recto_block *b, bool *is_first)
 {
-    struct buf part = {0};
-    str text = {b->text, b->n_text};
+    struct buf part = {0}, joined = {0};
+    str text = writer_text(w, b, &joined);
 
     if (b->kind == RECTO_BLOCK_CODE)
-        buf_str(&part, markdown_unfence(text));
+        buf_str(&part, markdown_unfence((str){b->text, b->n_text}));
     else
         plain_put(&part, text);
     if (part.n && !*is_first)
@@ -19,6 +19,7 @@ static void put_block(struct recto_writer *w, const struct recto_block *b, bool 
         *is_first = false;
     buf_str(&w->out, buf_view(&part));
     buf_reset(&part);
+    buf_reset(&joined);
 }
 
 static int txt_page(struct recto_writer *w, const struct recto_page *p)

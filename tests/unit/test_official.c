@@ -1,0 +1,129 @@
+/* The published scripts' text: 200 stored texts against a transcription in Python, the worked example,
+ * and the files of several pages. */
+#include "unit/result_pages.h"
+
+#include "base/json.h"
+#include "result/official.h"
+#include "result/writer.h"
+
+#include <string.h>
+
+static const char *const modes[] = {"image", "pdf", "eval"};
+
+static void expect_equal(str want, const struct buf *got, const char *mode, size_t i)
+{
+    if (!str_eq(want, buf_view(got)))
+        print_error("case %zu, %s:\nwant: %.*s\ngot:  %s\n", i, mode, (int)want.n, want.p, got->p);
+    assert_true(str_eq(want, buf_view(got)));
+}
+
+static void test_stored(void **state)
+{
+    json_t *root, *c;
+    size_t i;
+
+    assert_int_equal(json_read(&root, SOURCE_DIR "/tests/fixtures/official/cases.json", 1 << 24),
+                     0);
+    assert_int_equal(json_array_size(root), 200);
+    json_array_foreach(root, i, c)
+    {
+        for (int m = OFFICIAL_IMAGE; m <= OFFICIAL_EVAL; m++) {
+            int64_t page = 0;
+            str text, want;
+            struct buf b = {0};
+
+            assert_int_equal(json_str(c, "case", "text", false, &text), 0);
+            assert_int_equal(json_str(c, "case", modes[m], false, &want), 0);
+            assert_int_equal(json_int(c, "case", "page", false, 0, 99, &page), 0);
+            official_put(&b, (enum official)m, text, (int)page);
+            expect_equal(want, &b, modes[m], i);
+            buf_reset(&b);
+        }
+    }
+    json_decref(root);
+}
+
+static int take(void *out, const char *side, const void *bytes, size_t n)
+{
+    assert_null(side);
+    buf_add(out, bytes, n);
+    return 0;
+}
+
+static void expect_pages(const char *format, const char *mode, struct recto_page *p, int n,
+                         const char *want)
+{
+    struct recto_write_options o;
+    struct recto_writer *w;
+    struct buf b = {0};
+
+    recto_write_options_init(&o);
+    o.official = mode;
+    buf_add(&b, "", 0);
+    assert_int_equal(recto_writer_open(&w, format, &o, take, &b), 0);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(recto_writer_page(w, &p[i]), 0);
+    assert_int_equal(recto_writer_close(w), 0);
+    assert_string_equal(b.p, want);
+    buf_reset(&b);
+}
+
+#define TABLE "<table><tr><td>A</td><td>B</td></tr><tr><td>1</td><td>2</td></tr></table>"
+#define SPLIT "\n\n<--- Page Split --->\n"
+
+/* clang-format off */
+static const char example[] =
+    REF("title") DET("[[100, 50, 500, 80]]") "\n# Report\n\n"
+    REF("text") DET("[[100, 100, 899, 160]]") "\nCost is $5 (2024).\n\n"
+    REF("equation") DET("[[300, 180, 700, 220]]") "\n\\[ E \\coloneqq mc^{2} \\quad (1) \\]\n\n"
+    REF("table") DET("[[100, 240, 899, 330]]") "\n" TABLE "\n\n"
+    REF("image") DET("[[100, 350, 500, 600]]") "\n\n\n"
+    REF("figure_title") DET("[[100, 610, 500, 640]]") "\nFig. 1. Map";
+/* clang-format on */
+
+static void test_example(void **state)
+{
+    struct recto_page p = {.number = 1,
+                           .finish = RECTO_FINISH_EOS,
+                           .raw = (char *)example,
+                           .n_raw = sizeof example - 1};
+
+    expect_pages(
+        "mmd", "image", &p, 1,
+        "\n# Report\n\n\nCost is $5 (2024).\n\n\n\\[ E := mc^{2} \\quad (1) \\]\n\n\n" TABLE
+        "\n\n![](images/0.jpg)\n\n\n\n\nFig. 1. Map");
+    expect_pages("mmd", "pdf", &p, 1,
+                 "\n# Report\n\nCost is $5 (2024).\n\n\\[ E := mc^{2} \\quad (1) \\]\n\n" TABLE
+                 "\n\n![](images/0_0.jpg)\n\nFig. 1. Map" SPLIT);
+    expect_pages("mmd", "eval", &p, 1,
+                 "\n# Report\n\nCost is $5 (2024).\n\n\\[E \\coloneqq mc^{2}\\]\n\n" TABLE
+                 "\n\nFig. 1. Map");
+}
+
+/* The pdf script drops a page without an end, and later ones move up; recto does so only here. */
+static void test_pages(void **state)
+{
+    static char image[] = REF("image") DET("[]") "\n";
+    struct recto_page p[3] = {
+        {.finish = RECTO_FINISH_EOS, .raw = image, .n_raw = sizeof image - 1},
+        {.finish = RECTO_FINISH_LENGTH, .raw = image, .n_raw = sizeof image - 1},
+        {.finish = RECTO_FINISH_EOS, .raw = image, .n_raw = sizeof image - 1}};
+    struct recto_page none = {.status = RECTO_PAGE_ERROR};
+
+    expect_pages("mmd", "pdf", p, 3,
+                 "![](images/0_0.jpg)\n\n" SPLIT "![](images/1_0.jpg)\n\n" SPLIT);
+    expect_pages("mmd", "image", p, 2, "![](images/0.jpg)\n\n" SPLIT "![](images/0.jpg)\n\n");
+    expect_pages("raw", "pdf", p, 2, REF("image") DET("[]") "\n" SPLIT);
+    expect_pages("mmd", "image", &none, 1, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stored),
+        cmocka_unit_test(test_example),
+        cmocka_unit_test(test_pages),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
