@@ -79,6 +79,60 @@ static void count_blobs(struct ink *out, unsigned char *map, int w, int h, int *
     }
 }
 
+static double change(const int *a, int n)
+{
+    double change = 0, sum = (double)a[0] * a[0];
+
+    for (int i = 1; i < n; i++) {
+        double d = a[i] - a[i - 1];
+
+        change += d * d;
+        sum += (double)a[i] * a[i];
+    }
+    return sum > 0 ? change / sum : 0;
+}
+
+/* Ink of a map's rows and columns, which start at 0; either may be NULL. */
+static void add_ink(const unsigned char *map, int w, int h, int *row, int *column)
+{
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++, map++) {
+            if (row)
+                row[y] += *map;
+            if (column)
+                column[x] += *map;
+        }
+}
+
+static double line_ratio(const unsigned char *map, int w, int h)
+{
+    int *row = mem_zero((size_t)(w + h), sizeof *row), *column = row + h;
+    double across, down;
+
+    add_ink(map, w, h, row, column);
+    across = change(row, h);
+    down = change(column, w);
+    free(row);
+    return down > 0 ? across / down : 1;
+}
+
+int ink_profile(const struct recto_image *im, int *row, int *column)
+{
+    struct field f = {im->rgb, im->width, im->height, im->width};
+    size_t n = (size_t)f.w * (size_t)f.h;
+    unsigned char *map = mem_big(n);
+    int threshold;
+
+    if (!map)
+        return err(RECTO_ENOMEM, "no memory to look at the page's ink");
+    threshold = differences(&f, map);
+    for (size_t i = 0; i < n; i++)
+        map[i] = map[i] > threshold;
+    add_ink(map, f.w, f.h, row, column);
+    free(map);
+    return 0;
+}
+
 static int measure(struct ink *ink, const struct field *f)
 {
     size_t n = (size_t)f->w * (size_t)f->h;
@@ -97,6 +151,7 @@ static int measure(struct ink *ink, const struct field *f)
         ink->n_ink += map[i];
     }
     ink->n_pixel = (int)n;
+    ink->line_ratio = line_ratio(map, f->w, f->h);
     count_blobs(ink, map, f->w, f->h, stack);
     free(map);
     free(stack);
