@@ -115,7 +115,7 @@ struct recto_options {
     const char *phrase; /* what to locate; its text is never read as markers */
     const char *
         prompt; /* replaces the task's prompt; markers in it count; without "<image>" one is put in front */
-    int max_tokens; /* new tokens at most; 0: up to the context limit */
+    int max_tokens; /* new tokens of a reading at most; 0: up to the context limit */
     int guard_n;    /* n-gram ban: size n; 0: the model's default; -1: off */
     int guard_w; /* its window in tokens; -1: the whole sequence, prompt and image ids included (transformers' rule) */
     double temperature;  /* 0: greedy */

@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-void book_list_init(struct book_list *l, int max_new)
+void book_list_init(struct book_list *l, int max_new, int max_out)
 {
-    *l = (struct book_list){.max_new = max_new};
+    *l = (struct book_list){.max_new = max_new, .max_out = max_out};
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->has_page, NULL);
 }
@@ -189,30 +189,100 @@ void book_cancel(struct book_list *l, uint64_t id, bool begun_too)
     for (struct book *b = l->live; b; b = b->next)
         if (b->id == id)
             atomic_store(begun_too ? &b->is_cancelled : &b->is_stopped, true);
+    pthread_cond_broadcast(&l->has_page); /* what waits for its next stage ends */
     pthread_mutex_unlock(&l->lock);
 }
 
-struct book *book_take(struct book_list *l, int *index)
+/* Off the list: the first that may go now. A cancelled one may at once, to end. */
+static struct redo *take_redo(struct book_list *l, bool has_other)
+{
+    struct redo **at = &l->redo, *before = NULL, *r;
+
+    for (; (r = *at); before = r, at = &r->next) {
+        bool is_next = r->is_first || atomic_load(&r->book->is_cancelled);
+
+        if (is_next || (!has_other && l->n_out < l->max_out))
+            break;
+    }
+    if (!r)
+        return NULL;
+    *at = r->next;
+    if (l->last_redo == r)
+        l->last_redo = before;
+    r->is_out = !r->is_first;
+    l->n_out += r->is_out ? r->n_reading : 0;
+    return r;
+}
+
+/* Page of b, or its opening. */
+static void take_page(struct book_list *l, struct book *b, struct book_task *t)
+{
+    t->book = b;
+    if (b->state == BOOK_NEW) {
+        b->state = BOOK_OPENING;
+        l->n_new--;
+        return;
+    }
+    t->index = b->n_given++;
+    pass_skipped(b);
+    if (b->n_given == b->n_page)
+        unlist(l, b);
+}
+
+bool book_take(struct book_list *l, struct book_task *t)
 {
     struct book *b = NULL;
 
-    *index = -1;
+    *t = (struct book_task){.index = -1};
     pthread_mutex_lock(&l->lock);
-    while (!l->is_stopped && !(b = find_ready(l)))
+    while (!l->is_stopped) {
+        b = find_ready(l);
+        t->redo = take_redo(l, b != NULL);
+        if (b || t->redo)
+            break;
         pthread_cond_wait(&l->has_page, &l->lock);
-    if (l->is_stopped)
-        b = NULL;
-    else if (b->state == BOOK_NEW) {
-        b->state = BOOK_OPENING;
-        l->n_new--;
-    } else {
-        *index = b->n_given++;
-        pass_skipped(b);
-        if (b->n_given == b->n_page)
-            unlist(l, b);
     }
+    if (t->redo)
+        t->book = t->redo->book;
+    else if (!l->is_stopped)
+        take_page(l, b, t);
     pthread_mutex_unlock(&l->lock);
-    return b;
+    return t->book != NULL;
+}
+
+void book_put_redo(struct book_list *l, struct redo *r)
+{
+    pthread_mutex_lock(&l->lock);
+    r->next = NULL;
+    if (l->last_redo)
+        l->last_redo->next = r;
+    else
+        l->redo = r;
+    l->last_redo = r;
+    pthread_cond_signal(&l->has_page);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void book_redo_done(struct book_list *l, struct redo *r)
+{
+    pthread_mutex_lock(&l->lock);
+    if (r->is_out)
+        l->n_out -= r->n_reading;
+    r->is_out = false;
+    pthread_cond_signal(&l->has_page);
+    pthread_mutex_unlock(&l->lock);
+}
+
+struct redo *book_left_redo(struct book_list *l)
+{
+    struct redo *r;
+
+    pthread_mutex_lock(&l->lock);
+    r = l->redo;
+    l->redo = r ? r->next : NULL;
+    l->last_redo = l->redo ? l->last_redo : NULL;
+    pthread_mutex_unlock(&l->lock);
+    return r;
 }
 
 void book_opened(struct book_list *l, struct book *b, int rc)

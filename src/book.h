@@ -13,6 +13,17 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+struct book;
+
+/* A page that goes back to the workers for its next stage (course.h); part of its job. */
+struct redo {
+    struct redo *next;
+    struct book *book;
+    bool is_first; /* it has not been read yet: goes before pages that nobody drew */
+    int n_reading; /* requests that the stage will be */
+    bool is_out;   /* a retry, taken and not done */
+};
+
 struct book {
     uint64_t id;
     struct recto_input
@@ -39,12 +50,15 @@ struct book_list {
     pthread_cond_t has_page;
     struct book *first, *last; /* with pages to give, oldest first */
     struct book *live;
+    struct redo *redo, *last_redo;
+    int n_out,
+        max_out; /* requests of retries that are prepared or in the engine, and their limit */
     int n_new, max_new;
     uint64_t last_id;
     bool is_stopped;
 };
 
-void book_list_init(struct book_list *l, int max_new);
+void book_list_init(struct book_list *l, int max_new, int max_out);
 void book_list_reset(struct book_list *l); /* with whatever still lives in it */
 
 /* Copy the input and put it on the list; *id names it. RECTO_EAGAIN: max_new wait unopened, or RECTO_ECANCELED after stop. */
@@ -53,9 +67,22 @@ int book_add(struct book_list *l, const struct recto_input *in, const struct rec
 /* No page of it begins any more; `begun_too`: those that have begun are to end as well. */
 void book_cancel(struct book_list *l, uint64_t id, bool begun_too);
 
-/* For a page worker: wait for something to do.  A book in state BOOK_OPENING is to be opened, then handed to book_opened;
- * else b->page[*index] is to be read.  NULL after book_list_stop. */
-struct book *book_take(struct book_list *l, int *index);
+/* What a page worker is to do next: redo != NULL: the next stage of that page; else, if book is in state BOOK_OPENING, open it,
+ * then call book_opened; else read book->page[index]. */
+struct book_task {
+    struct book *book;
+    int index;
+    struct redo *redo;
+};
+/* Wait for something to do; false after book_list_stop.  Retries come when there is nothing else to do, so that they delay no
+ * page's first reading, and only while less than max_out of their requests are under way. */
+bool book_take(struct book_list *l, struct book_task *t);
+/* Any thread. r belongs to the list until it is taken. */
+void book_put_redo(struct book_list *l, struct redo *r);
+/* The stage has ended; no effect on what was no retry. */
+void book_redo_done(struct book_list *l, struct redo *r);
+/* After book_list_stop: one of those left; NULL: none. */
+struct redo *book_left_redo(struct book_list *l);
 /* Open b's document and select its pages; a failure (RECTO_*, with its sentence) is also handed to book_opened. */
 int book_open(struct book *b, struct page_source *s);
 /* rc < 0: it gives no pages. */

@@ -5,12 +5,7 @@
 #define MUCH_TEXT  200 /* characters that cannot stand on a page with hardly any ink */
 #define LEAST_CONF 0.5
 
-struct yield {
-    size_t n_char;
-    bool has_figure;
-};
-
-static struct yield yield_of(const struct recto_page *p)
+struct yield yield_of(const struct recto_page *p)
 {
     struct yield y = {0};
 
@@ -24,8 +19,7 @@ static struct yield yield_of(const struct recto_page *p)
     return y;
 }
 
-/* Only what asks for all the text of a page can miss some, or invent some. */
-static bool wants_text(const struct recto_options *o)
+bool wants_text(const struct recto_options *o)
 {
     return !o->prompt && (o->task == RECTO_TASK_MARKDOWN || o->task == RECTO_TASK_TEXT ||
                           o->task == RECTO_TASK_OCR);

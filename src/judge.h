@@ -10,4 +10,13 @@
  * text are compared only where all the text of a page was asked for, and where the ink was looked at (ink->n_pixel > 0). */
 void judge_page(struct recto_page *p, const struct ink *ink, const struct recto_options *o);
 
+/* What a page gave: characters of text over all blocks. */
+struct yield {
+    size_t n_char;
+    bool has_figure;
+};
+struct yield yield_of(const struct recto_page *p);
+/* Was all the text of the page asked for? Only then can some be missing, or invented. */
+bool wants_text(const struct recto_options *o);
+
 #endif

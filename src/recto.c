@@ -6,6 +6,7 @@
 #include "base/kind.h"
 #include "base/log.h"
 #include "base/pool.h"
+#include "course.h"
 #include "fingerprint.h"
 #include "page/dpi.h"
 #include "page/range.h"
@@ -80,23 +81,27 @@ static void *worker_main(void *arg)
 {
     struct recto *r = arg;
     struct page_source *source = NULL;
-    struct book *b;
-    int index, rc = page_source_open(&source, &r->set);
+    struct book_task t;
+    int rc = page_source_open(&source, &r->set);
 
-    while ((b = book_take(&r->books, &index))) {
+    while (book_take(&r->books, &t)) {
         if (rc < 0) {
             page_source_close(source);
             rc = page_source_open(&source, &r->set);
         }
-        if (rc < 0 && index < 0) {
-            book_opened(&r->books, b, rc);
-            book_fail(r, b, rc);
+        if (t.redo && rc < 0)
+            course_stage_failed(job_of_redo(t.redo), rc);
+        else if (t.redo)
+            job_run(job_of_redo(t.redo), source);
+        else if (rc < 0 && t.index < 0) {
+            book_opened(&r->books, t.book, rc);
+            book_fail(r, t.book, rc);
         } else if (rc < 0)
-            job_fail(job_new(r, b, index), rc);
-        else if (index < 0)
-            open_book(r, b, source);
+            job_fail(job_new(r, t.book, t.index), rc);
+        else if (t.index < 0)
+            open_book(r, t.book, source);
         else
-            job_run(job_new(r, b, index), source);
+            job_run(job_new(r, t.book, t.index), source);
     }
     page_source_close(source);
     return NULL;
@@ -121,7 +126,7 @@ int recto_open(struct recto **out, const struct recto_settings *s)
     pthread_mutex_init(&r->lock, NULL);
     event_list_init(&r->events);
     settings_copy(&r->set, s);
-    book_list_init(&r->books, r->set.max_waiting);
+    book_list_init(&r->books, r->set.max_waiting, r->set.max_running);
     log_set(r->set.log, r->set.log_ctx, r->set.log_least);
     TRY_OUT(settings_check(&r->set));
     TRY_OUT(settings_model_dir(&r->set, &r->model_dir, &r->is_default_model));
@@ -131,8 +136,8 @@ int recto_open(struct recto **out, const struct recto_settings *s)
         .reserve = r->set.interactive_reserve,
         .image_bytes = (size_t)r->set.image_cache_bytes,
         .chunk_tok = r->set.chunk_tok,
-        .max_waiting =
-            r->set.max_running, /* prepared pages are large: few wait, the rest as files */
+        /* Prepared pages are large, so few wait, the rest as files; and retries, up to max_running, keep none of them out. */
+        .max_waiting = 2 * r->set.max_running + JOB_READINGS,
         .kv_block_tok = r->set.kv_block_tok,
         .kv_tok = r->set.kv_tok,
     };
@@ -154,6 +159,13 @@ out:
     return rc;
 }
 
+/* Lock held. */
+static void cancel_readings(struct job *j)
+{
+    for (int i = 0; i < JOB_READINGS; i++)
+        atomic_store(&j->reading[i].req.is_cancelled, true);
+}
+
 /* Workers stop first, so that nothing more reaches the engine; what waits ends as cancelled. */
 void recto_close(struct recto *r)
 {
@@ -164,7 +176,7 @@ void recto_close(struct recto *r)
     book_list_stop(&r->books);
     pthread_mutex_lock(&r->lock);
     for (j = r->live; j; j = j->next)
-        atomic_store(&j->req.is_cancelled, true);
+        cancel_readings(j);
     pthread_mutex_unlock(&r->lock);
     for (int i = 0; i < r->n_worker; i++)
         pthread_join(r->worker[i], NULL);
@@ -173,6 +185,8 @@ void recto_close(struct recto *r)
         job_fail(j, RECTO_ECANCELED);
     }
     engine_close(&r->engine);
+    for (struct redo *redo; (redo = book_left_redo(&r->books));)
+        job_fail(job_of_redo(redo), RECTO_ECANCELED);
     book_list_reset(&r->books);
     script_close(&r->script);
     tokenizer_close(&r->tokenizer);
@@ -247,7 +261,7 @@ void recto_cancel(struct recto *r, uint64_t request)
     pthread_mutex_lock(&r->lock);
     for (struct job *j = r->live; j; j = j->next)
         if (j->book->id == request)
-            atomic_store(&j->req.is_cancelled, true);
+            cancel_readings(j);
     pthread_mutex_unlock(&r->lock);
 }
 

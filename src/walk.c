@@ -2,11 +2,10 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "engine/prefix.h"
-#include "judge.h"
+#include "course.h"
 #include "result/model.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Small text on the global view is what the demonstration model cannot read, and it cannot tell (models/mini/README.md). */
@@ -29,8 +28,7 @@ void book_end(struct recto *r, struct book *b)
     book_free(&r->books, b);
 }
 
-/* The page goes out; with the last of its document nothing more comes of the request. */
-static void job_end(struct job *j)
+void job_end(struct job *j)
 {
     struct recto *r = j->recto;
     struct book *b = j->book;
@@ -43,7 +41,7 @@ static void job_end(struct job *j)
         book_end(r, b);
 }
 
-static void set_error(struct recto_page *p, int code, const char *text)
+void page_set_error(struct recto_page *p, int code, const char *text)
 {
     p->status = code == RECTO_ECANCELED ? RECTO_PAGE_CANCELLED : RECTO_PAGE_ERROR;
     p->error = code;
@@ -53,7 +51,7 @@ static void set_error(struct recto_page *p, int code, const char *text)
 
 void job_fail(struct job *j, int code)
 {
-    set_error(j->page, code, code == RECTO_ECANCELED ? "cancelled" : err_text());
+    page_set_error(j->page, code, code == RECTO_ECANCELED ? "cancelled" : err_text());
     job_end(j);
 }
 
@@ -62,13 +60,13 @@ void book_fail(struct recto *r, struct book *b, int code)
     struct recto_page *p = mem_zero(1, sizeof *p);
 
     p->n_index = 1;
-    set_error(p, code, code == RECTO_ECANCELED ? "cancelled" : err_text());
+    page_set_error(p, code, code == RECTO_ECANCELED ? "cancelled" : err_text());
     event_push(&r->events,
                (struct recto_event){.kind = RECTO_EVENT_PAGE, .request = b->id, .page = p});
     book_end(r, b);
 }
 
-/* ---- 1 page: file -> pixels -> views --------------------------------------------------------------------------------- */
+/* ---- 1 page: file -> pixels ------------------------------------------------------------------------------------------ */
 
 /* What concerns the whole document is said with its first page. */
 static void warn_of_document(struct job *j)
@@ -83,215 +81,72 @@ static void warn_of_document(struct job *j)
         page_add_warning(j->page, "the page range goes beyond the last page");
 }
 
-static void set_image_key(struct job *j)
-{
-    bool crop_mode = j->recto->engine.model.cfg.crop_mode;
-    struct buf room = {0};
-    str what = page_doc_identity(&j->book->doc, j->number, &room);
-
-    if (!j->recto->set.no_reuse)
-        j->image = prefix_image_key(what.p, what.n, crop_mode ? "tiles" : "global");
-    buf_reset(&room);
-}
-
 static int decode(struct job *j, struct page_source *source, struct recto_image *im)
 {
     int64_t start = clock_ns();
     struct page_note note = {0};
     int rc = page_doc_draw(&j->book->doc, source, j->number, im, &note);
 
-    warn_of_document(j);
-    for (int i = 0; i < note.n_warning; i++)
-        page_add_warning(j->page, note.warning[i]);
-    if (rc == 0)
-        set_image_key(j);
+    if (j->rung == RUNG_NONE) { /* the first time */
+        warn_of_document(j);
+        for (int i = 0; i < note.n_warning; i++)
+            page_add_warning(j->page, note.warning[i]);
+    }
     j->page->dpi = note.dpi;
     j->page->width_pt = note.width_pt;
     j->page->height_pt = note.height_pt;
     page_note_reset(&note);
-    j->page->timing.decode_image = clock_ms_since(start);
+    j->page->timing.decode_image += clock_ms_since(start);
     return rc;
 }
 
-/* A page without ink ends here, before anything is computed. */
-static int look_at_ink(struct job *j, const struct recto_image *im)
+/* How much ink, and which way its lines run. */
+static int look_at_page(struct job *j, const struct recto_image *im)
 {
-    if (j->book->opt.no_blank_check)
-        return 0;
+    const struct recto_options *o = &j->book->opt;
+
+    j->page->width = im->width;
+    j->page->height = im->height;
+    j->turn = o->rotate == RECTO_ROTATE_AUTO ? 0 : o->rotate;
     TRY(ink_of_raster(&j->ink, im));
-    j->is_blank = ink_is_blank(&j->ink);
+    j->is_blank = !o->no_blank_check && ink_is_blank(&j->ink);
+    j->rung = course_first(j);
     return 0;
 }
 
-static int cut_views(struct job *j, const struct recto_image *im)
+/* What the first stage tells of the page. */
+static int look_at_views(struct job *j)
 {
-    int64_t start = clock_ns();
+    const struct reading *g = &j->reading[0];
     struct recto_page *p = j->page;
     struct ink ink;
+    int w, h;
 
-    TRY(views_make(&j->views, im, j->recto->engine.model.cfg.crop_mode));
-    p->width = im->width;
-    p->height = im->height;
-    p->tiles_w = j->views.tiles_w;
-    p->tiles_h = j->views.tiles_h;
-    p->n_visual = vision_page_rows(&j->recto->engine.model.vision, j->views.n_tile);
-    if (j->recto->is_default_model) {
-        TRY(ink_measure(&ink, j->views.global, view_global_frame(im->width, im->height)));
-        if (ink_is_dense(&ink))
-            page_add_warning(p, beyond_mini);
-    }
-    p->timing.preprocess = clock_ms_since(start);
-    return 0;
-}
-
-/* ---- 3 prompt: text -> ids, image slots ------------------------------------------------------------------------------ */
-
-static int build_prompt(struct job *j)
-{
-    const struct recto *r = j->recto;
-    int context = r->engine.model.cfg.decoder.context, room;
-    struct prompt_ask ask = {
-        .task = j->book->opt.task,
-        .phrase = j->book->opt.phrase,
-        .prompt = j->book->opt.prompt,
-        .image_id = r->image_id,
-        .n_visual = j->page->n_visual,
-    };
-
-    TRY(prompt_build(&j->prompt, &r->tokenizer, &ask));
-    TRY(prompt_check_length(&j->prompt, context));
-    room = context - j->prompt.n;
-    j->req.max_new = j->book->opt.max_tokens ? MIN(j->book->opt.max_tokens, room) : room;
-    j->prompt.id = mem_grow(j->prompt.id, (size_t)(j->prompt.n + j->req.max_new),
-                            sizeof *j->prompt.id);
-    j->logp = mem_alloc((size_t)j->req.max_new * sizeof *j->logp);
-    j->page->n_prompt = j->prompt.n;
-    return 0;
-}
-
-/* ---- 6 result: ids -> text -> blocks (engine thread) ----------------------------------------------------------------- */
-
-static void on_token(struct request *q, struct pick pick)
-{
-    struct job *j = q->owner;
-
-    detok_put(&j->detok, pick.id, &j->text);
-    if (j->text.n == 0)
-        return;
-    event_push(&j->recto->events, (struct recto_event){.kind = RECTO_EVENT_TEXT,
-                                                       .request = j->book->id,
-                                                       .number = j->number,
-                                                       .text = j->text.p,
-                                                       .n_text = j->text.n});
-    j->text = (struct buf){0};
-}
-
-static double ms_between(int64_t from, int64_t to)
-{
-    return from && to > from ? (double)(to - from) / 1e6 : 0;
-}
-
-static void take_result(struct job *j)
-{
-    const struct request *q = &j->req;
-    struct recto_page *p = j->page;
-    int n = q->n_new;
-    double sum = 0;
-
-    for (int i = 0; i < n; i++)
-        sum += q->logp[i];
-    p->finish = q->finish;
-    p->status = q->finish == RECTO_FINISH_LENGTH ? RECTO_PAGE_LENGTH
-                : q->finish == RECTO_FINISH_LOOP ? RECTO_PAGE_LOOP
-                                                 : RECTO_PAGE_OK;
-    p->n_token = n;
-    p->n_intervention = q->n_intervention;
-    p->conf = n ? exp(sum / n) : 0;
-    p->id = mem_alloc((size_t)n * sizeof *p->id);
-    memcpy(p->id, q->id + q->n_prompt, (size_t)n * sizeof *p->id);
-    p->logp = j->logp;
-    j->logp = NULL;
-    parse_ids(p->id, (size_t)n, tokenizer_pieces(&j->recto->tokenizer),
-              tokenizer_n_vocab(&j->recto->tokenizer), &j->recto->marker, q->finish, p);
-}
-
-static void on_done(struct request *q)
-{
-    struct job *j = q->owner;
-    struct recto_timing *t = &j->page->timing;
-    int64_t start = clock_ns();
-
-    t->queue = ms_between(q->submitted_ns, q->admitted_ns);
-    t->vision = q->vision_ms;
-    t->prefill = ms_between(q->prefill_ns, q->first_ns);
-    t->decode = ms_between(q->first_ns, q->done_ns);
-    if (q->rc < 0)
-        set_error(j->page, q->rc, q->rc_text);
-    else {
-        take_result(j);
-        judge_page(j->page, &j->ink, &j->book->opt);
-    }
-    t->post = clock_ms_since(start);
-    job_end(j);
-}
-
-/* ---- 4 engine -------------------------------------------------------------------------------------------------------- */
-
-/* On a scripted device: what this reading will say. */
-static int find_script(struct job *j)
-{
-    const char *slash = strrchr(j->book->in.name, '/');
-    struct script_ask ask = {
-        .document = slash ? slash + 1 : j->book->in.name,
-        .page = j->number,
-        .attempt = 1,
-        .rung = "first",
-    };
-
-    if (!j->recto->script.root)
+    p->tiles_w = g->views.tiles_w;
+    p->tiles_h = g->views.tiles_h;
+    p->n_visual = g->prompt.n_visual;
+    p->n_prompt = g->prompt.n;
+    if (!j->recto->is_default_model)
         return 0;
-    TRY(script_find(&j->recto->script, &ask, &j->script));
-    j->req.script = &j->script;
+    frame_size(&g->frame, &w, &h);
+    TRY(ink_measure(&ink, g->views.global, view_global_frame(w, h)));
+    if (ink_is_dense(&ink))
+        page_add_warning(p, beyond_mini);
     return 0;
 }
 
-static void fill_request(struct job *j)
+/* Grid and visual rows of a page that no model sees. */
+static void look_at_blank(struct job *j)
 {
-    const struct recto *r = j->recto;
-    const struct model_config *c = &r->engine.model.cfg;
-    struct request *q = &j->req;
-    int n = j->book->opt.guard_n ? j->book->opt.guard_n : c->guard_n,
-        w = j->book->opt.guard_n ? j->book->opt.guard_w : c->guard_w;
+    struct recto_page *p = j->page;
+    const struct model *m = &j->recto->engine.model;
 
-    q->s.cls = (enum sched_class)j->book->opt.priority;
-    q->s.caller = j->book->opt.caller;
-    q->s.job = j->book->opt.job;
-    q->owner = j;
-    q->id = j->prompt.id;
-    q->logp = j->logp;
-    q->image = j->image;
-    q->loops = (struct loop_opts){.cell_end = r->exempt[1], .block_start = r->marker.ref_open};
-    q->watches_loops = !j->book->opt.no_loop_check;
-    q->keeps_going = j->book->opt.ignore_eos;
-    q->deadline_ns = j->book->opt.deadline_ms
-                         ? j->start_ns + (int64_t)j->book->opt.deadline_ms * 1000000
-                         : 0;
-    q->n_prompt = j->prompt.n;
-    q->image_at = j->prompt.slot;
-    q->n_visual = j->prompt.n_visual;
-    q->tile = j->views.tile;
-    q->global = j->views.global;
-    q->n_tile = j->views.n_tile;
-    q->sampler = (struct sampler){
-        .guard = {MAX(n, 0), w, {r->exempt[0], r->exempt[1]}},
-        .temperature = j->book->opt.temperature,
-        .top_p = j->book->opt.top_p,
-        .seed = j->book->opt.seed,
-    };
-    q->on_token = j->book->opt.stream ? on_token : NULL;
-    q->on_done = on_done;
-    detok_init(&j->detok, tokenizer_pieces(&r->tokenizer), tokenizer_n_vocab(&r->tokenizer));
+    view_grid(p->width, p->height, m->cfg.crop_mode, &p->tiles_w, &p->tiles_h);
+    p->n_visual = vision_page_rows(&m->vision,
+                                   p->tiles_w * p->tiles_h > 1 ? p->tiles_w * p->tiles_h : 0);
 }
+
+/* ---- stages ---------------------------------------------------------------------------------------------------------- */
 
 static void announce(struct job *j)
 {
@@ -310,31 +165,63 @@ static void announce(struct job *j)
     push(j, RECTO_EVENT_STARTED, p);
 }
 
-static int prepare(struct job *j, struct page_source *source)
+/* The page's first stage, unless it is blank. */
+static int begin(struct job *j, struct page_source *source)
 {
     struct recto_image im = {0};
     int rc;
 
-    if (atomic_load(&j->book->is_cancelled) || atomic_load(&j->book->is_stopped))
-        return RECTO_ECANCELED;
     TRY_OUT(decode(j, source, &im));
-    TRY_OUT(look_at_ink(j, &im));
-    TRY_OUT(cut_views(j, &im));
-    if (!j->is_blank) {
-        TRY_OUT(build_prompt(j));
-        TRY_OUT(find_script(j));
+    TRY_OUT(look_at_page(j, &im));
+    if (j->is_blank)
+        look_at_blank(j);
+    else {
+        TRY_OUT(course_prepare(j, &im));
+        TRY_OUT(look_at_views(j));
     }
 out:
     recto_image_reset(&im);
     return rc;
 }
 
+/* A later stage: the page is drawn again, since rasters are too large to be kept. */
+static int resume(struct job *j, struct page_source *source)
+{
+    struct recto_image im = {0};
+    int rc;
+
+    if (j->has_views)
+        return course_prepare(j, NULL);
+    TRY_OUT(decode(j, source, &im));
+    TRY_OUT(course_prepare(j, &im));
+out:
+    recto_image_reset(&im);
+    return rc;
+}
+
+/* Once the last reading is handed over, j may be gone. */
 void job_send(struct job *j)
 {
-    int rc = engine_submit_wait(&j->recto->engine, &j->req);
+    int n = j->n_reading;
 
-    if (rc < 0)
-        job_fail(j, rc);
+    for (int i = 0; i < n; i++) {
+        struct request *q = &j->reading[i].req;
+        int rc = engine_submit_wait(&j->recto->engine, q);
+
+        if (rc < 0) {
+            q->rc = rc;
+            snprintf(q->rc_text, sizeof q->rc_text, "%s", err_text());
+            reading_done(q);
+        }
+    }
+}
+
+void reading_done(struct request *q)
+{
+    struct job *j = ((struct reading *)q->owner)->job;
+
+    if (atomic_fetch_sub(&j->n_open, 1) == 1)
+        course_stage_done(j);
 }
 
 /* While recto_hold is on, prepared pages queue up instead. */
@@ -356,24 +243,42 @@ static bool keep_back(struct job *j)
     return is_held;
 }
 
-void job_run(struct job *j, struct page_source *source)
+static void job_begin(struct job *j, struct page_source *source)
 {
-    int rc = prepare(j, source);
+    int rc = begin(j, source);
 
     if (rc < 0) {
         job_fail(j, rc);
         return;
     }
+    announce(j);
     if (j->is_blank) {
-        announce(j);
         j->page->status = RECTO_PAGE_BLANK;
         job_end(j);
-        return;
-    }
-    fill_request(j);
-    announce(j);
-    if (!keep_back(j))
+    } else if (!keep_back(j))
         job_send(j);
+}
+
+void job_run(struct job *j, struct page_source *source)
+{
+    bool is_new = j->rung == RUNG_NONE, is_cancelled = atomic_load(&j->book->is_cancelled);
+    int rc;
+
+    if (is_new && (is_cancelled || atomic_load(&j->book->is_stopped)))
+        job_fail(j, RECTO_ECANCELED);
+    else if (is_cancelled)
+        course_stage_failed(j, RECTO_ECANCELED);
+    else if (is_new)
+        job_begin(j, source);
+    else if ((rc = resume(j, source)) < 0)
+        course_stage_failed(j, rc);
+    else if (!keep_back(j))
+        job_send(j);
+}
+
+struct job *job_of_redo(struct redo *r)
+{
+    return (struct job *)((char *)r - offsetof(struct job, redo));
 }
 
 struct job *job_new(struct recto *r, struct book *b, int index)
@@ -410,11 +315,13 @@ void job_free(struct job *j)
     if (j->next)
         j->next->prev = j->prev;
     pthread_mutex_unlock(&r->lock);
-    views_reset(&j->views);
-    prompt_reset(&j->prompt);
-    buf_reset(&j->text);
-    script_stream_reset(&j->script);
-    free(j->logp);
+    for (int i = 0; i < JOB_READINGS; i++)
+        reading_reset(&j->reading[i]);
+    for (int i = 0; i < j->n_out; i++)
+        if (j->got[i]) {
+            recto_page_reset(j->got[i]);
+            free(j->got[i]);
+        }
     if (j->page)
         recto_page_reset(j->page);
     free(j->page);

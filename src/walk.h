@@ -1,7 +1,8 @@
 /* The walk of a page, room by room: pixels, views, prompt, engine, text, blocks.
  *
- * A job is one page of a submitted document (book.h).  It goes page worker (job_run) -> the engine -> on_done, and belongs to
- * whoever holds it; only its request's is_cancelled is shared. */
+ * A job is one page of a submitted document (book.h).  It goes page worker (job_run) -> the engine -> course_stage_done, which
+ * ends it or sends it to the workers for another reading (course.h), and belongs to whoever holds it; only its requests'
+ * is_cancelled is shared. */
 #ifndef RECTO_WALK_H
 #define RECTO_WALK_H
 
@@ -10,13 +11,13 @@
 #include "event.h"
 #include "page/inkcheck.h"
 #include "page/source.h"
-#include "page/view.h"
-#include "prompt/template.h"
-#include "result/detok.h"
+#include "reading.h"
 #include "result/parse.h"
-#include "script.h"
 
 #define PAGE_WORKERS_MAX 16
+
+#define JOB_READINGS 4
+#define JOB_ATTEMPTS (2 + RECTO_RETRIES_MAX)
 
 struct job {
     struct recto *recto;
@@ -25,14 +26,25 @@ struct job {
     struct recto_page *page;
     struct ink ink;
     bool is_blank; /* by its ink */
-    struct page_views views;
-    struct prompt prompt;
-    struct detok detok;
-    struct buf text; /* not yet sent (opt.stream) */
-    float *logp;
-    struct kv_key image;
-    struct request req;
-    struct script_stream script;
+    int turn;      /* degrees clockwise, of the readings from now on */
+    bool is_probed;
+
+    /* ---- the stage that is prepared, or in the engine (course.h) ---- */
+    enum rung rung;
+    struct reading reading[JOB_READINGS];
+    int n_reading;
+    atomic_int n_open; /* not yet ended */
+    bool has_views;    /* reading[0] has its views already */
+    struct redo redo;
+
+    /* ---- the readings so far ---- */
+    struct outcome out[JOB_ATTEMPTS];
+    struct recto_page *got[JOB_ATTEMPTS]; /* NULL: it failed */
+    int turn_of[JOB_ATTEMPTS];
+    int n_out, n_spent; /* n_spent: new ids */
+    int failure;        /* of the first reading, with its sentence */
+    char failure_text[ERR_TEXT_MAX];
+
     int64_t start_ns;
     struct job *prev, *next; /* list of live jobs, recto.lock */
     struct job *next_held;
@@ -58,17 +70,25 @@ struct recto {
     struct job *held, *last_held; /* prepared, in order, by next_held */
 };
 
-/* A page of b, on a page worker: draw, cut views, build the prompt, hand over to the engine; a failure ends the page. */
+/* The page that b->page[index] names. */
 struct job *job_new(struct recto *r, struct book *b, int index);
+/* On a page worker: draw it if need be, prepare its next stage, hand over to the engine; a failure ends the stage. */
 void job_run(struct job *j, struct page_source *source);
-/* The document could not be opened: it ends with one page, number 0, that says why. */
+/* Hand the prepared stage to the engine. */
+void job_send(struct job *j);
 /* Nothing more comes of a document: tell so, free it. */
 void book_end(struct recto *r, struct book *b);
+/* The document could not be opened: it ends with one page, number 0, that says why. */
 void book_fail(struct recto *r, struct book *b, int code);
-/* Hand a prepared page to the engine, or end it. */
-void job_send(struct job *j);
-/* End a page that never reached the engine: code is RECTO_ECANCELED or a failure with its sentence. */
+/* The page goes out as it is; with the last of its document nothing more comes of the request. */
+void job_end(struct job *j);
+/* End a page with a failure: code is RECTO_ECANCELED or one with its sentence. */
 void job_fail(struct job *j, int code);
+void page_set_error(struct recto_page *p, int code, const char *text);
 void job_free(struct job *j); /* also takes it off the list of live jobs */
+/* The job that a redo is part of. */
+struct job *job_of_redo(struct redo *r);
+/* on_done of a reading's request: the last of a stage ends it. */
+void reading_done(struct request *q);
 
 #endif

@@ -181,13 +181,22 @@ static struct sched_page *next_for_place(const struct sched *s)
     return p || room <= 0 ? p : waiting_peek(&s->waiting, CLASSES);
 }
 
+static struct sched_page *youngest_retry(const struct sched *s)
+{
+    int i = s->n_running - 1;
+
+    while (s->running[i]->cls != CLASS_RETRY)
+        i--;
+    return s->running[i];
+}
+
 /* A place and blocks for p; retries that run give way to what is none. */
 static bool start(struct sched *s, struct sched_page *p)
 {
     while (s->n_running == s->opt.max_running || !try_start(s, p)) {
         if (s->n_retry == 0 || p->cls == CLASS_RETRY)
             return false;
-        preempt(s, victim(s));
+        preempt(s, youngest_retry(s));
     }
     return true;
 }

@@ -118,17 +118,16 @@ static double line_ratio(const unsigned char *map, int w, int h)
 
 int ink_profile(const struct recto_image *im, int *row, int *column)
 {
-    struct field f = {im->rgb, im->width, im->height, im->width};
-    size_t n = (size_t)f.w * (size_t)f.h;
+    size_t n = (size_t)im->width * (size_t)im->height;
     unsigned char *map = mem_big(n);
     int threshold;
 
     if (!map)
         return err(RECTO_ENOMEM, "no memory to look at the page's ink");
-    threshold = differences(&f, map);
+    threshold = ink_differences(map, im->rgb, (size_t)im->width * 3, im->width, im->height);
     for (size_t i = 0; i < n; i++)
         map[i] = map[i] > threshold;
-    add_ink(map, f.w, f.h, row, column);
+    add_ink(map, im->width, im->height, row, column);
     free(map);
     return 0;
 }

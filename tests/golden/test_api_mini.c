@@ -12,6 +12,13 @@
 
 #define PAGE SOURCE_DIR "/models/mini/pages/page00.png"
 
+/* One reading a page: its figures are what is looked at here. */
+static void options_init(struct recto_options *o)
+{
+    recto_options_init(o);
+    o->retries = o->rotate = 0;
+}
+
 static struct recto *open_with(int max_waiting)
 {
     struct recto_settings s;
@@ -79,7 +86,7 @@ static void streamed_text_is_the_page_s_text(void **state)
     int n_started = 0;
     struct recto_page *p;
 
-    recto_options_init(&o);
+    options_init(&o);
     o.task = RECTO_TASK_TEXT;
     o.stream = true;
     assert_int_equal(recto_submit(r, &(struct recto_input){.path = PAGE}, &o, &id), 0);
@@ -104,7 +111,7 @@ static void the_same_image_again_skips_vision(void **state)
     struct recto_options o;
     struct recto_page *a, *b, *c;
 
-    recto_options_init(&o);
+    options_init(&o);
     o.task = RECTO_TASK_TEXT;
     a = read_input(r, (struct recto_input){.path = PAGE}, &o);
     b = read_input(r, (struct recto_input){.path = PAGE}, &o);
@@ -131,7 +138,7 @@ static void a_full_queue_says_again(void **state)
     uint64_t id;
     int n_in = 0, n_done = 0, n_again = 0, rc;
 
-    recto_options_init(&o);
+    options_init(&o);
     o.task = RECTO_TASK_TEXT;
     recto_hold(r, true);
     while (n_in < 40) {
@@ -161,7 +168,7 @@ static void cancelled_and_late_pages_end(void **state)
     uint64_t id;
     int n = 0;
 
-    recto_options_init(&o);
+    options_init(&o);
     o.ignore_eos = true;
     o.no_loop_check = true;
     assert_int_equal(recto_submit(r, &(struct recto_input){.path = PAGE}, &o, &id), 0);
@@ -185,7 +192,7 @@ static void bad_input_is_a_sentence_and_the_next_page_reads(void **state)
     struct recto_options o;
     struct recto_page *p;
 
-    recto_options_init(&o);
+    options_init(&o);
     o.task = RECTO_TASK_TEXT;
     p = read_input(r, (struct recto_input){.name = "junk", .data = junk, .len = sizeof junk}, &o);
     assert_int_equal(p->status, RECTO_PAGE_ERROR);
@@ -216,7 +223,7 @@ static void wrong_calls_are_refused(void **state)
     struct recto *none;
     uint64_t id;
 
-    recto_options_init(&o);
+    options_init(&o);
     assert_int_equal(recto_submit(r, &(struct recto_input){0}, &o, &id), RECTO_EUSAGE);
     o.top_p = 0;
     assert_int_equal(recto_submit(r, &(struct recto_input){.path = PAGE}, &o, &id), RECTO_EUSAGE);

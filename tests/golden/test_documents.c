@@ -50,6 +50,7 @@ static uint64_t submit_input(const struct recto_input *in)
         skip();
     recto_options_init(&o);
     o.max_tokens = 2;
+    o.retries = o.rotate = 0; /* one reading a page */
     assert_int_equal(recto_submit(engine, in, &o, &request), 0);
     return request;
 }
@@ -187,6 +188,7 @@ static void wrong_calls(void **state)
     uint64_t request;
 
     recto_options_init(&o);
+    o.retries = o.rotate = 0;
     assert_int_equal(
         recto_submit(engine, &(struct recto_input){.path = CARDINAL, .pages = "x"}, &o, &request),
         RECTO_EPAGERANGE);

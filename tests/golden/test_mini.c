@@ -37,6 +37,7 @@ static struct recto_page *read_page(struct recto *r, const char *name, bool grou
     bool done = false;
 
     recto_options_init(&o);
+    o.retries = o.rotate = 0; /* one reading a page */
     o.task = grounding ? RECTO_TASK_MARKDOWN : RECTO_TASK_TEXT;
     o.guard_n = -1;
     buf_fmt(&path, MINI "/pages/%s.png", name);

@@ -284,6 +284,26 @@ static void retries_never_delay_others(void **state)
     close_sched(&f);
 }
 
+/* The only place there is, too. */
+static void a_retry_gives_up_the_last_place(void **state)
+{
+    struct fixture f;
+    struct sched_page retry = page_of(CLASS_RETRY, 0, 0, 4, 40),
+                      first = page_of(CLASS_NORMAL, 0, 0, 4, 40);
+
+    open_sched(&f, 64, (struct sched_opts){.max_running = 1, .chunk_tok = 64, .view_batch = 4});
+    assert_int_equal(sched_add(&f.s, &retry), 0);
+    assert_true(sched_next(&f.s, 0));
+    sched_commit(&f.s, 1);
+    assert_int_equal(sched_add(&f.s, &first), 0);
+    assert_true(sched_next(&f.s, 0));
+    assert_int_equal(first.state, SCHED_RUNNING);
+    assert_int_equal(retry.state, SCHED_WAITING);
+    sched_drop(&f.s, &retry);
+    sched_drop(&f.s, &first);
+    close_sched(&f);
+}
+
 /* Blocks too: what a first reading needs to grow, the retry gives back, were it the oldest of all. */
 static void retries_give_blocks_back(void **state)
 {
@@ -314,6 +334,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(retries_never_delay_others),
+        cmocka_unit_test(a_retry_gives_up_the_last_place),
         cmocka_unit_test(retries_give_blocks_back),
         cmocka_unit_test(prompts_share_the_chunk_and_decoding_is_beside_it),
         cmocka_unit_test(views_of_one_size_come_from_many_pages),
