@@ -12,7 +12,8 @@
 #include <limits.h>
 #include <stdio.h>
 
-#define SIZE_PX_MAX 1000000
+#define SIZE_PX_MAX  1000000
+#define DPI_READ_MAX 100000
 
 static int bad(const char *where, const char *key, str value)
 {
@@ -31,12 +32,15 @@ static int read_int(const json_t *obj, const char *where, const char *key, bool 
 }
 
 /* Two numbers, which the schema lets be reals. */
-static int read_pair(const json_t *obj, const char *where, const char *key, int *a, int *b)
+static int read_numbers(const json_t *obj, const char *where, const char *key, bool optional,
+                        double v[2])
 {
     json_t *list;
-    double v[2];
 
-    TRY(json_get_array(obj, where, key, false, &list));
+    v[0] = v[1] = 0;
+    TRY(json_get_array(obj, where, key, optional, &list));
+    if (!list)
+        return 0;
     if (json_array_size(list) != 2)
         return err(RECTO_EFORMAT, "%s: %s: expected two numbers", where, key);
     for (size_t i = 0; i < 2; i++) {
@@ -45,6 +49,14 @@ static int read_pair(const json_t *obj, const char *where, const char *key, int 
             return err(RECTO_EFORMAT, "%s: %s: expected numbers from 0 to %d", where, key,
                        SIZE_PX_MAX);
     }
+    return 0;
+}
+
+static int read_pair(const json_t *obj, const char *where, const char *key, int *a, int *b)
+{
+    double v[2];
+
+    TRY(read_numbers(obj, where, key, false, v));
     *a = (int)v[0], *b = (int)v[1];
     return 0;
 }
@@ -296,12 +308,16 @@ static int read_state(const json_t *obj, struct recto_page *p)
 static int read_page(const json_t *obj, struct recto_page *p)
 {
     size_t n_raw = 0;
+    double pt[2];
 
     /* 0: a document that could not be opened */
     TRY(read_int(obj, "page", "page", false, 0, INT_MAX, &p->number));
     TRY(read_state(obj, p));
     TRY(read_pair(obj, "page", "size_px", &p->width, &p->height));
     TRY(read_pair(obj, "page", "grid", &p->tiles_w, &p->tiles_h));
+    TRY(json_double(obj, "page", "dpi", true, 0, DPI_READ_MAX, &p->dpi));
+    TRY(read_numbers(obj, "page", "size_pt", true, pt));
+    p->width_pt = pt[0], p->height_pt = pt[1];
     TRY(json_double(obj, "page", "conf", true, 0, 1, &p->conf));
     TRY(read_int(obj, "page", "n_tok", true, 0, INT_MAX, &p->n_token));
     TRY(read_int(obj, "page", "n_prompt", true, 0, INT_MAX, &p->n_prompt));

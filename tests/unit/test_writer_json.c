@@ -30,6 +30,7 @@ static struct recto_page rich_page(void)
     p.finish = RECTO_FINISH_LENGTH;
     p.width = 1998, p.height = 2997;
     p.tiles_w = 2, p.tiles_h = 3;
+    p.dpi = 197.04, p.width_pt = 595.28, p.height_pt = 841.89;
     p.n_visual = 1121, p.n_prompt = 1131, p.n_token = 77, p.n_intervention = 2;
     p.conf = 0.99314159;
     p.rotate = 270;
@@ -75,6 +76,7 @@ static void test_round_trip(void **state)
     assert_int_equal(q.status, RECTO_PAGE_LENGTH);
     assert_int_equal(q.finish, RECTO_FINISH_LENGTH);
     assert_int_equal(q.tiles_h, 3);
+    assert_true(q.dpi == 197.04 && q.width_pt == 595.28 && q.height_pt == 841.89);
     assert_int_equal(q.n_visual, 1121);
     assert_int_equal(q.n_intervention, 2);
     assert_int_equal(q.n_stray, 1);
