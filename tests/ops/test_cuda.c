@@ -266,10 +266,10 @@ static void pictures(void **state)
 /* ---- products -------------------------------------------------------------------------------- */
 static void products(void **state)
 {
-    static const int64_t size[][3] = {{1, 80, 48},      {7, 640, 80},     {8, 40, 80},
-                                      {9, 1280, 1280},  {16, 896, 1280},  {17, 1280, 896},
-                                      {63, 160, 320},   {65, 100, 36},    {127, 1792, 1280},
-                                      {129, 768, 3072}, {300, 2304, 768}, {130, 1280, 6848}};
+    static const int64_t size[][3] = {
+        {1, 80, 48},      {7, 640, 80},      {8, 40, 80},      {9, 1280, 1280},   {16, 896, 1280},
+        {17, 1280, 896},  {63, 160, 320},    {65, 100, 36},    {127, 1792, 1280}, {129, 768, 3072},
+        {300, 2304, 768}, {130, 1280, 6848}, {700, 2304, 768}, {520, 896, 4864},  {1100, 776, 200}};
 
     for (size_t i = 0; i < COUNT(size); i++)
         for (int mode = LINEAR_SET; mode <= LINEAR_ADD; mode++)
@@ -290,8 +290,8 @@ static void products(void **state)
 
 static void gated_products(void **state)
 {
-    static const int64_t size[][3] = {
-        {1, 160, 80}, {8, 6848, 1280}, {60, 96, 320}, {200, 4864, 896}, {70, 36, 20}};
+    static const int64_t size[][3] = {{1, 160, 80},     {8, 6848, 1280}, {60, 96, 320},
+                                      {200, 4864, 896}, {70, 36, 20},    {515, 1800, 896}};
 
     for (size_t i = 0; i < COUNT(size); i++) {
         int64_t rows = size[i][0], n = size[i][1], k = size[i][2];
@@ -306,30 +306,35 @@ static void gated_products(void **state)
     }
 }
 
-/* Rows of a product, whichever tile computes them. */
+/* Rows of a product, whichever tile computes them, set or added. */
+static void rows_apart(enum linear_mode mode, int64_t rows, int64_t n, int64_t k, int64_t part)
+{
+    struct weights2 w = weight2(DT_BF16, n, k, NULL);
+    struct pair x = act(rows, k), y = mode == LINEAR_ADD ? stream(rows, n) : act(rows, n),
+                z = mode == LINEAR_ADD ? stream(rows, n) : act(rows, n);
+    float *whole, *parts;
+
+    ok(be->copy(gpu, z.g, y.g)); /* what is added to */
+    ok(be->linear(gpu, y.g, x.g, &w.g, mode));
+    for (int64_t at = 0; at < rows; at += part) {
+        int64_t some = MIN(part, rows - at);
+
+        ok(be->linear(gpu, tensor_rows(z.g, at, some), tensor_rows(x.g, at, some), &w.g, mode));
+    }
+    whole = fetch(y.g);
+    parts = fetch(z.g);
+    same_bits(whole, parts, rows * n, "rows of a product");
+    free(whole), free(parts);
+    drop_weight(w);
+    drop(x), drop(y), drop(z);
+}
+
 static void rows_alone(int64_t n, int64_t k)
 {
     static const int64_t parts[] = {1, 4, 5, 16, 17, 32, 33, 64, 130, 300};
-    struct weights2 w = weight2(DT_BF16, n, k, NULL);
-    struct pair x = act(300, k), y = act(300, n), z = act(300, n);
-    float *whole, *part;
 
-    ok(be->linear(gpu, y.g, x.g, &w.g, LINEAR_SET));
-    whole = fetch(y.g);
-    for (size_t i = 0; i < COUNT(parts); i++) {
-        for (int64_t at = 0; at < 300; at += parts[i]) {
-            int64_t rows = MIN(parts[i], 300 - at);
-
-            ok(be->linear(gpu, tensor_rows(z.g, at, rows), tensor_rows(x.g, at, rows), &w.g,
-                          LINEAR_SET));
-        }
-        part = fetch(z.g);
-        same_bits(whole, part, 300 * n, "rows of a product");
-        free(part);
-    }
-    free(whole);
-    drop_weight(w);
-    drop(x), drop(y), drop(z);
+    for (size_t i = 0; i < COUNT(parts); i++)
+        rows_apart(LINEAR_SET, 300, n, k, parts[i]);
 }
 
 static void gated_rows_alone(int64_t n, int64_t k)
@@ -363,6 +368,9 @@ static void a_row_alone_is_the_same(void **state)
     rows_alone(1280, 1280);
     rows_alone(640, 1792);
     rows_alone(4096, 1280);
+    rows_apart(LINEAR_GELU, 2300, 1280, 896, 1000); /* tiles of both kinds */
+    rows_apart(LINEAR_ADD, 2300, 1280, 896, 1000);
+    rows_apart(LINEAR_ADD, 2300, 896, 4864, 60);
     gated_rows_alone(1792, 1280);
 }
 
@@ -456,7 +464,8 @@ static void experts(void **state)
 static void relative_positions(void **state)
 {
     static const int size[][5] = {{1, 6, 0, 3, 16},   {2, 8, 3, 2, 16},  {1, 16, 0, 2, 64},
-                                  {2, 20, 14, 2, 64}, {1, 48, 0, 1, 64}, {1, 64, 14, 1, 64}};
+                                  {2, 20, 14, 2, 64}, {2, 48, 0, 2, 64}, {1, 64, 0, 2, 64},
+                                  {1, 64, 14, 1, 64}, {2, 48, 14, 2, 64}};
 
     for (size_t i = 0; i < COUNT(size); i++) {
         int views = size[i][0], grid = size[i][1], window = size[i][2], heads = size[i][3],
@@ -473,6 +482,30 @@ static void relative_positions(void **state)
         ok(be->attend_relpos(gpu, out.g, qkv.g, bias.g.data, rh.g, rw.g, grid, window, heads));
         expect(out, 0.003, "attend_relpos", grid, window);
         drop(qkv), drop(out), drop(bias), drop(rh), drop(rw);
+    }
+}
+
+/* SAM's attention of the last of some views by itself. */
+static void a_view_alone_is_the_same(void **state)
+{
+    static const int size[][2] = {{48, 0}, {64, 0}, {48, 14}, {20, 14}};
+
+    for (size_t i = 0; i < COUNT(size); i++) {
+        int grid = size[i][0], window = size[i][1], side = window ? window : grid, heads = 2;
+        int64_t width = heads * 64, rows = (int64_t)grid * grid;
+        struct pair qkv = act(3 * rows, 3 * width), out = act(3 * rows, width),
+                    one = act(rows, width), bias = vec(3 * width, 0, 0.5);
+        struct pair rh = stream(2 * side - 1, 64), rw = stream(2 * side - 1, 64);
+        float *all, *alone;
+
+        ok(be->attend_relpos(gpu, out.g, qkv.g, bias.g.data, rh.g, rw.g, grid, window, heads));
+        ok(be->attend_relpos(gpu, one.g, tensor_rows(qkv.g, 2 * rows, rows), bias.g.data, rh.g,
+                             rw.g, grid, window, heads));
+        all = fetch(out.g);
+        alone = fetch(one.g);
+        same_bits(alone, all + 2 * rows * width, rows * width, "a view's attention");
+        free(all), free(alone);
+        drop(qkv), drop(out), drop(one), drop(bias), drop(rh), drop(rw);
     }
 }
 
@@ -734,6 +767,7 @@ int main(void)
         cmocka_unit_test(a_row_alone_is_the_same),
         cmocka_unit_test(experts),
         cmocka_unit_test(relative_positions),
+        cmocka_unit_test(a_view_alone_is_the_same),
         cmocka_unit_test(prefix),
         cmocka_unit_test(paged),
         cmocka_unit_test(queries_keys_values),

@@ -28,12 +28,13 @@ static int run_attend(struct device *d, struct attend *a)
     void *p;
 
     a->is_f32 = d->is_f32;
+    a->is_sm90 = d->is_sm90;
     a->scale = 1.0f / sqrtf((float)a->head_dim);
     TRY(cuda_work(d, WORK_BIAS, (size_t)launch_attend_bias(a) * sizeof(float), &p));
     a->bias = p;
     TRY(cuda_work(d, WORK_PART, (size_t)launch_attend_part(a) * sizeof(float), &p));
     a->part = p;
-    launch_attend(d->stream, a);
+    TRY(cuda_check(launch_attend(d->stream, a), "attend"));
     return cuda_launched("attend");
 }
 

@@ -8,9 +8,11 @@
 // same bits, and the cache's block size does not matter either.
 //
 // Relative positions: a query's dot products with both tables are computed first (bias_kernel,
-// which also serves the plain kernel); then score (i, j) takes two of them.  FlashAttention's
+// which also serves the plain kernel); then score (i, j) takes two of them.  Windows, and views on
+// newer cards, have kernels of their own (window.cuh).  FlashAttention's
 // running softmax: Dao et al. 2022, algorithm 1.
 #include "backend/cuda/attend.cuh"
+#include "backend/cuda/window.cuh"
 
 #define LOG2E 1.44269504088896340736f
 
@@ -198,25 +200,6 @@ __device__ __forceinline__ void load_keys(const struct attend &a, const struct w
     }
 }
 
-// Scores get their scale and, where a step is not a whole row of the grid, their bias one by one.
-template <int KEYS, int SIDE>
-__device__ __forceinline__ void add_bias(float s[KEYS / 8][4], const float *const bias[2], int key,
-                                         int len, float scale)
-{
-    int lane = threadIdx.x & 31;
-
-#pragma unroll
-    for (int k = 0; k < KEYS / 8; k++)
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            int j = key + k * 8 + (lane & 3) * 2 + (i & 1);
-            const float *b = bias[i >> 1];
-
-            s[k][i] = j < len ? fmaf(b[j / SIDE] + b[SIDE + j % SIDE], LOG2E, s[k][i] * scale)
-                              : -CUDART_INF_F;
-        }
-}
-
 // SIDE == KEYS: a step is a row of the grid, so the horizontal part of a bias is the same in all
 // steps and stays in registers.
 template <int HD, int KIND, int SIDE, int KEYS>
@@ -292,9 +275,7 @@ __global__ void __launch_bounds__(WARPS * 32) flash_kernel(const struct attend a
 #pragma unroll
                 for (int i = 0; i < 4; i++)
                     s[k][i] = fmaf(s[k][i], scale, down[i >> 1] + across[BY_ROWS ? k : 0][i]);
-        } else if (KIND == ATTEND_RELPOS)
-            add_bias<KEYS, SIDE ? SIDE : 1>(s, bias, key, a.len, scale);
-        else
+        } else
             scale_and_mask<KEYS>(s, scale, key, limit);
 #pragma unroll
         for (int h = 0; h < 2; h++)
@@ -492,13 +473,20 @@ static bool has_tensor_kernel(const struct attend *a)
     if (a->is_f32)
         return false;
     if (a->kind == ATTEND_RELPOS)
-        return a->head_dim == 64 && (a->side == 64 || a->side == 48 || a->side == 14);
+        return a->head_dim == 64 && (a->side == 64 || a->side == 48 || a->side == WINDOW_SIDE);
     return a->head_dim == 64 || (a->head_dim == 128 && a->kind == ATTEND_PAGED);
+}
+
+// SAM's own kernels compute what relative positions add by themselves.
+static bool needs_bias(const struct attend *a)
+{
+    return a->kind == ATTEND_RELPOS &&
+           !(has_tensor_kernel(a) && (a->side == WINDOW_SIDE || a->is_sm90));
 }
 
 int64_t launch_attend_bias(const struct attend *a)
 {
-    return a->kind == ATTEND_RELPOS ? (int64_t)a->groups * a->n_head * a->len * 2 * a->side : 0;
+    return needs_bias(a) ? (int64_t)a->groups * a->n_head * a->len * 2 * a->side : 0;
 }
 
 int64_t launch_attend_part(const struct attend *a)
@@ -508,16 +496,24 @@ int64_t launch_attend_part(const struct attend *a)
     return (int64_t)a->groups * a->n_head * steps_of(a) * (a->head_dim + 2);
 }
 
-static void run_tensor(launch_stream s, const struct attend *a)
+static int run_relpos(launch_stream s, const struct attend *a)
 {
-    if (a->kind == ATTEND_RELPOS) {
-        if (a->side == 64)
-            run_flash<64, ATTEND_RELPOS, 64, 64>(s, a);
-        else if (a->side == 48)
-            run_flash<64, ATTEND_RELPOS, 48, 48>(s, a);
-        else
-            run_flash<64, ATTEND_RELPOS, 14, STEP>(s, a);
-    } else if (a->kind == ATTEND_PREFIX) {
+    if (a->side == WINDOW_SIDE)
+        launch_windows(s, a);
+    else if (a->is_sm90)
+        return launch_views90(s, a);
+    else if (a->side == 64)
+        run_flash<64, ATTEND_RELPOS, 64, 64>(s, a);
+    else
+        run_flash<64, ATTEND_RELPOS, 48, 48>(s, a);
+    return cudaSuccess;
+}
+
+static int run_tensor(launch_stream s, const struct attend *a)
+{
+    if (a->kind == ATTEND_RELPOS)
+        return run_relpos(s, a);
+    if (a->kind == ATTEND_PREFIX) {
         run_flash<64, ATTEND_PREFIX, 0, STEP>(s, a);
     } else {
         if (a->n_tile)
@@ -526,6 +522,7 @@ static void run_tensor(launch_stream s, const struct attend *a)
         if (a->n_single)
             a->head_dim == 64 ? run_steps<64>(s, a) : run_steps<128>(s, a);
     }
+    return cudaSuccess;
 }
 
 template <class T> static void run_any(launch_stream s, const struct attend *a)
@@ -538,16 +535,17 @@ template <class T> static void run_any(launch_stream s, const struct attend *a)
         run_plain<T, ATTEND_PAGED>(s, a);
 }
 
-void launch_attend(launch_stream s, const struct attend *a)
+int launch_attend(launch_stream s, const struct attend *a)
 {
-    if (a->kind == ATTEND_RELPOS)
+    if (needs_bias(a))
         run_bias(s, a);
     if (has_tensor_kernel(a))
-        run_tensor(s, a);
-    else if (a->is_f32)
+        return run_tensor(s, a);
+    if (a->is_f32)
         run_any<float>(s, a);
     else
         run_any<bf16>(s, a);
+    return cudaSuccess;
 }
 
 // ---- the cache ----------------------------------------------------------------------------------
@@ -586,7 +584,8 @@ int launch_prepare_attend(int shared_bytes)
     allow_shared(bias_kernel<bf16>, shared_bytes, &rc);
     allow_shared(flash_kernel<64, ATTEND_RELPOS, 64, 64>, shared_bytes, &rc);
     allow_shared(flash_kernel<64, ATTEND_RELPOS, 48, 48>, shared_bytes, &rc);
-    allow_shared(flash_kernel<64, ATTEND_RELPOS, 14, STEP>, shared_bytes, &rc);
+    prepare_windows(shared_bytes, &rc);
+    prepare_views90(shared_bytes, &rc);
     allow_shared(flash_kernel<64, ATTEND_PREFIX, 0, STEP>, shared_bytes, &rc);
     allow_shared(flash_kernel<64, ATTEND_PAGED, 0, STEP>, shared_bytes, &rc);
     allow_shared(flash_kernel<128, ATTEND_PAGED, 0, STEP>, shared_bytes, &rc);

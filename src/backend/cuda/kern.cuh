@@ -127,6 +127,27 @@ __device__ __forceinline__ void grid_release()
 #endif
 }
 
+// What rounding to bf16 takes away.
+__device__ __forceinline__ float rest_of_bf16(float x)
+{
+    return x - __bfloat162float(__float2bfloat16(x));
+}
+
+// 2^x to two units in the last place, tiny results as 0: for the weights of a softmax.
+__device__ __forceinline__ float exp2_fast(float x)
+{
+    float y;
+
+    asm("ex2.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));
+    return y;
+}
+
+// Address of 16-byte piece c of row r in a tile of 128-byte rows, pieces turned by the row number.
+__device__ __forceinline__ uint32_t piece(uint32_t tile, int r, int c)
+{
+    return tile + r * 128 + ((c ^ (r & 7)) << 4);
+}
+
 // ---- tensor cores and asynchronous copies (PTX ISA, sm_80) --------------------------------------
 
 __device__ __forceinline__ uint32_t smem_addr(const void *p)

@@ -72,7 +72,7 @@ struct product {
 bool launch_takes_stream(const struct product *p);
 int launch_product_stream(launch_stream s, const struct product *p);
 int launch_product(launch_stream s, const struct product *p); /* a cudaError_t */
-/* A map of a matrix [rows][k] for the copy engine into 64-byte aligned host memory; false: the
+/* maps.cu: a map of a matrix [rows][k] for the copy engine into 64-byte aligned host memory; false: the
  * driver has none. */
 int launch_map_bytes(void);
 bool launch_make_map(void *to, const void *data, int rows, int k);
@@ -139,7 +139,7 @@ struct attend {
     int64_t q_stride, kv_stride, out_stride; /* elements between rows */
     int groups;                              /* views, or views x windows, or sequences */
     int len;                                 /* queries of a group, and keys (relpos, prefix) */
-    bool is_f32;
+    bool is_f32, is_sm90;
     float scale;
     /* relpos */
     const void *pad;            /* [3 * width] what a padded token's q, k, v are */
@@ -161,7 +161,7 @@ struct attend {
 /* Floats of work for bias, or of part. */
 int64_t launch_attend_bias(const struct attend *a);
 int64_t launch_attend_part(const struct attend *a);
-void launch_attend(launch_stream s, const struct attend *a);
+int launch_attend(launch_stream s, const struct attend *a); /* a cudaError_t */
 
 /* k, v [n_tok][n_head * head_dim] to slot; slab of a layer: [block][K |
  * V][head][block_tok][head_dim] */

@@ -1,20 +1,38 @@
 // Products of many rows on compute capability 9.0.
 //
-// A block stays on its multiprocessor and takes tiles of 128 rows by 256 columns (or 128 columns of
-// each of a gated pair) one after the other.  One thread asks the copy engine for steps of 64
-// terms, up to four ahead and across tile borders, so that the next tile's first steps arrive while
-// this one's results are stored; two warp groups of 64 rows each multiply. A step's place is given
-// back once its products are done, which is known one step later: the tensor cores never wait.
+// A block stays on its multiprocessor and takes tiles of 128 rows by 256 columns (or by 128 columns
+// of each of a gated pair, or by 128) one after the other.  One thread asks the copy engine for
+// steps of 64 terms, as many ahead as fit and across tile borders; two warp groups of 64 rows each
+// multiply.  A step's place is given back once its products are done, which is known one step
+// later: the tensor cores never wait.  Results go to shared memory, 128 bytes of each row at a time,
+// and from there by the copy engine while the next tile is multiplied; the engine also adds them to
+// the residual stream.
+//
+// Tiles are taken 16 rows of tiles at a time, column by column, so that what runs at the same time
+// shares both operands in the second-level cache.
 //
 // Each sum is the same chain over k as in linear.cu and comes out the same, bit for bit
 // (tests/ops/test_cuda.c).
 #include "backend/cuda/product.cuh"
 #include "backend/cuda/sm90.cuh"
 
-enum { ROWS = 128, HALF = 128, STAGES = 4, THREADS = 384, STAGE_BYTES = (ROWS + 2 * HALF) * 128 };
+namespace
+{
+enum {
+    ROWS = MAP_ROWS,
+    HALF = MAP_ROWS,
+    THREADS = 384,
+    BAND = 16, // rows of tiles
+    STEPS_BYTES = 4 * 3 * 128 *
+                  128, // of the steps on their way: four wide ones, or six narrow ones
+    MAX_STAGES = 6,
+    OUT_BYTES = 64 * 128, // of a piece of results
+    MEMORY = STEPS_BYTES + 2 * 2 * OUT_BYTES
+};
+} // namespace
 
 struct maps {
-    CUtensorMap x, w, up;
+    CUtensorMap x, w, up, y;
 };
 
 // Where a tile is: rows [row, end) from `row`, columns from `col`, of the matrices of these maps.
@@ -24,11 +42,13 @@ struct wide_tile {
 };
 
 __device__ __forceinline__ bool find_tile(const struct product &p, const struct maps &m, int t,
-                                          int across, int width, struct wide_tile *at)
+                                          int across, int columns, int width, struct wide_tile *at)
 {
-    int i = t % across;
+    int band = t / (BAND * columns) * BAND, high = min((int)BAND, across - band),
+        in = t - band * columns;
+    int i = band + in % high;
 
-    *at = {i * ROWS, p.rows, t / across * width, &m.w, &m.up};
+    *at = {i * ROWS, p.rows, in / high * width, &m.w, &m.up};
     if (!p.tile)
         return true;
 
@@ -43,212 +63,285 @@ __device__ __forceinline__ bool find_tile(const struct product &p, const struct 
     return true;
 }
 
+#if HAS_WGMMA
+// What becomes of two neighbouring sums.
 template <enum product_out OUT, bool Y_IS_F32>
-__device__ __forceinline__ void put_pair(const struct product &p, int row, int col, float v0,
-                                         float v1, float u0, float u1, float2 bias)
+__device__ __forceinline__ float2 finish(const struct product &p, int col, const float *v,
+                                         const float *u)
 {
-    int64_t at = (int64_t)row * p.n + col;
+    float2 y = {v[0], v[1]};
 
-    v0 += bias.x;
-    v1 += bias.y;
+    if (p.bias && col < p.n) {
+        float2 bias = *(const float2 *)(p.bias + col);
+
+        y.x += bias.x;
+        y.y += bias.y;
+    }
     if (OUT == PRODUCT_GELU) {
-        v0 = Y_IS_F32 ? gelu(v0) : gelu_bf16(v0);
-        v1 = Y_IS_F32 ? gelu(v1) : gelu_bf16(v1);
+        y.x = Y_IS_F32 ? gelu(y.x) : gelu_bf16(y.x);
+        y.y = Y_IS_F32 ? gelu(y.y) : gelu_bf16(y.y);
     } else if (OUT == PRODUCT_SWIGLU) {
-        v0 = __fdividef(v0, 1.0f + __expf(-v0)) * u0;
-        v1 = __fdividef(v1, 1.0f + __expf(-v1)) * u1;
+        y.x = __fdividef(y.x, 1.0f + __expf(-y.x)) * u[0];
+        y.y = __fdividef(y.y, 1.0f + __expf(-y.y)) * u[1];
     }
-    if (!Y_IS_F32) {
-        *(uint32_t *)((bf16 *)p.y + at) = pack_bf16(v0, v1);
-        return;
-    }
-    float2 *y = (float2 *)((float *)p.y + at), old = {0.0f, 0.0f};
-
-    if (OUT == PRODUCT_ADD)
-        old = *y;
-    *y = make_float2(old.x + v0, old.y + v1);
+    return y;
 }
 
-template <enum product_out OUT, bool Y_IS_F32>
+// Results of a warp group's 64 rows from `row`, by the copy engine; `out` are its two buffers.
+template <enum product_out OUT, bool Y_IS_F32, int HALVES>
+__device__ __forceinline__ void put_boxes(const struct product &p, const CUtensorMap *map,
+                                          const float acc[HALVES][64], uint32_t out, int row,
+                                          int col)
+{
+    constexpr int COLS = Y_IS_F32 ? 32 : 64, WIDTH = OUT == PRODUCT_SWIGLU ? HALF : HALVES * HALF;
+    int lane = threadIdx.x & 31, r = threadIdx.x % 128 / 32 * 16 + lane / 4,
+        barrier = threadIdx.x / 128;
+    bool leads = threadIdx.x % 128 == 0;
+
+#pragma unroll
+    for (int c = 0; c < WIDTH / COLS; c++) {
+        uint32_t to = out + c % 2 * OUT_BYTES;
+
+        if (leads)
+            store_wait<1>(); // the piece before the last one has left its buffer
+        threads_meet(barrier, 128);
+#pragma unroll
+        for (int i = 0; i < COLS / 8; i++)
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                int n = c * COLS + i * 8, at = n % HALF / 8 * 4 + h * 2;
+                float2 y = finish<OUT, Y_IS_F32>(p, col + n + lane % 4 * 2, acc[n / HALF] + at,
+                                                 acc[HALVES - 1] + at);
+
+                if (Y_IS_F32)
+                    shared_put2(piece(to, r + h * 8, 2 * i + lane % 4 / 2) + lane % 2 * 8, y);
+                else
+                    shared_put(piece(to, r + h * 8, i) + lane % 4 * 4, pack_bf16(y.x, y.y));
+            }
+        store_fence();
+        threads_meet(barrier, 128);
+        if (leads && OUT == PRODUCT_ADD)
+            add_box(map, to, col + c * COLS, row);
+        else if (leads)
+            store_box(map, to, col + c * COLS, row);
+        if (leads)
+            store_commit();
+    }
+}
+
+// The same number by number, for an expert's last rows: behind them are another's.
+template <enum product_out OUT, bool Y_IS_F32, int HALVES>
+__device__ __forceinline__ void put_rows(const struct product &p, const float acc[HALVES][64],
+                                         int row, int end, int col)
+{
+    constexpr int WIDTH = OUT == PRODUCT_SWIGLU ? HALF : HALVES * HALF;
+    int lane = threadIdx.x & 31;
+
+    row += threadIdx.x % 128 / 32 * 16 + lane / 4;
+#pragma unroll
+    for (int i = 0; i < WIDTH / 8; i++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            int n = col + i * 8 + lane % 4 * 2, r = row + h * 8, at = i % (HALF / 8) * 4 + h * 2;
+
+            if (n >= p.n || r >= end)
+                continue;
+            float2 y = finish<OUT, Y_IS_F32>(p, n, acc[i * 8 / HALF] + at, acc[HALVES - 1] + at);
+            int64_t to = (int64_t)r * p.n + n;
+
+            if (Y_IS_F32)
+                *(float2 *)((float *)p.y + to) = y;
+            else
+                *(uint32_t *)((bf16 *)p.y + to) = pack_bf16(y.x, y.y);
+        }
+}
+
+// The copying side: one thread.
+template <bool GATED, int HALVES>
+__device__ __forceinline__ void copy_steps(const struct product &p, const struct maps &m,
+                                           const struct wide_tile &w, uint32_t base, uint32_t full,
+                                           int *it)
+{
+    constexpr int STAGE = (1 + HALVES) * HALF * 128, STAGES = STEPS_BYTES / STAGE;
+    uint32_t empty = full + 8 * STAGES;
+
+    for (int k = 0; k < p.k; k += STEP, ++*it) {
+        int slot = *it % STAGES;
+        uint32_t to = base + slot * STAGE, here = full + 8 * slot;
+
+        if (*it >= STAGES)
+            barrier_wait(empty + 8 * slot, (*it / STAGES - 1) & 1);
+        barrier_expect(here, STAGE); // past the end come zeros, which count
+        copy_box(to, &m.x, k, w.row, here);
+        copy_box(to + ROWS * 128, w.w, k, w.col, here);
+        if (HALVES == 2)
+            copy_box(to + (ROWS + HALF) * 128, GATED ? w.up : w.w, k, GATED ? w.col : w.col + HALF,
+                     here);
+    }
+}
+
+// The multiplying side: sums of a warp group's 64 rows.
+template <int HALVES>
+__device__ __forceinline__ void multiply(float acc[HALVES][64], uint32_t base, uint32_t full,
+                                         int group, int steps, int *it)
+{
+    constexpr int STAGE = (1 + HALVES) * HALF * 128, STAGES = STEPS_BYTES / STAGE;
+    uint32_t empty = full + 8 * STAGES;
+    bool leads = threadIdx.x % 128 == 0;
+
+    for (int s = 0; s < steps; s++, ++*it) {
+        int slot = *it % STAGES;
+        uint32_t tile = base + slot * STAGE;
+        uint64_t a = matrix_descriptor(tile + group * 64 * 128),
+                 b = matrix_descriptor(tile + ROWS * 128),
+                 b2 = matrix_descriptor(tile + (ROWS + HALF) * 128);
+
+        barrier_wait(full + 8 * slot, *it / STAGES & 1);
+        group_begin();
+#pragma unroll
+        for (int k = 0; k < STEP / 16; k++) {
+            group_mma128(acc[0], a + k * 2, b + k * 2, s + k > 0);
+            if (HALVES == 2)
+                group_mma128(acc[HALVES - 1], a + k * 2, b2 + k * 2, s + k > 0);
+        }
+        group_commit();
+        group_wait<1>();
+        if (s > 0 && leads)
+            barrier_arrive(empty + 8 * ((*it - 1) % STAGES));
+    }
+    group_wait<0>();
+    if (leads)
+        barrier_arrive(empty + 8 * ((*it - 1) % STAGES));
+#pragma unroll
+    for (int h = 0; h < HALVES; h++)
+        settle<64>(acc[h]);
+}
+#endif
+
+template <enum product_out OUT, bool Y_IS_F32, int HALVES>
 __global__ void __launch_bounds__(THREADS, 1)
     wide_kernel(const struct product p, const __grid_constant__ struct maps m)
 {
 #if HAS_WGMMA
     constexpr bool GATED = OUT == PRODUCT_SWIGLU;
-    constexpr int WIDTH = GATED ? HALF : 2 * HALF;
+    constexpr int WIDTH = GATED ? HALF : HALVES * HALF,
+                  STAGES = STEPS_BYTES / ((1 + HALVES) * HALF * 128);
     extern __shared__ unsigned char memory[];
     __shared__ __align__(8) uint64_t barriers[2 * STAGES];
-    uint32_t base = (smem_addr(memory) + 1023) & ~1023u, full = smem_addr(barriers),
-             empty = full + 8 * STAGES;
-    int tid = threadIdx.x, group = tid / 128 - 1, steps = (p.k + STEP - 1) / STEP;
+    uint32_t base = (smem_addr(memory) + 1023) & ~1023u, full = smem_addr(barriers);
+    int group = threadIdx.x / 128 - 1, steps = (p.k + STEP - 1) / STEP;
     int across = p.tile ? p.tile_cap : (p.rows + ROWS - 1) / ROWS,
-        tiles = across * ((p.n + WIDTH - 1) / WIDTH), it = 0;
+        columns = (p.n + WIDTH - 1) / WIDTH, it = 0;
+    struct wide_tile w;
 
-    if (tid == 0) {
+    if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
             barrier_init(full + 8 * i, 1);
-            barrier_init(empty + 8 * i, 2);
+            barrier_init(full + 8 * (STAGES + i), 2);
         }
         barrier_fence();
     }
     __syncthreads();
-    if (group < 0) { // the copying side
+    if (group < 0) {
         registers_give<40>();
-        if (tid == 0)
-            for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
-                struct wide_tile w;
-
-                if (!find_tile(p, m, t, across, WIDTH, &w))
-                    continue;
-                for (int s = 0; s < steps; s++, it++) {
-                    int slot = it % STAGES;
-                    uint32_t to = base + slot * STAGE_BYTES, here = full + 8 * slot;
-
-                    if (it >= STAGES)
-                        barrier_wait(empty + 8 * slot, (it / STAGES - 1) & 1);
-                    barrier_expect(here, STAGE_BYTES); // past the end come zeros, which count
-                    copy_box(to, &m.x, s * STEP, w.row, here);
-                    copy_box(to + ROWS * 128, w.w, s * STEP, w.col, here);
-                    copy_box(to + (ROWS + HALF) * 128, GATED ? w.up : w.w, s * STEP,
-                             GATED ? w.col : w.col + HALF, here);
-                }
-            }
+        if (threadIdx.x == 0)
+            for (int t = blockIdx.x; t < across * columns; t += gridDim.x)
+                if (find_tile(p, m, t, across, columns, WIDTH, &w))
+                    copy_steps<GATED, HALVES>(p, m, w, base, full, &it);
     } else {
         registers_take<232>();
-        for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
-            struct wide_tile w;
+        for (int t = blockIdx.x; t < across * columns; t += gridDim.x) {
+            float acc[HALVES][64];
 
-            if (!find_tile(p, m, t, across, WIDTH, &w))
+            if (!find_tile(p, m, t, across, columns, WIDTH, &w))
                 continue;
-
-            int lane = tid & 31, row = w.row + group * 64 + tid % 128 / 32 * 16 + lane / 4;
-            float acc[2][64] = {};
-
-            for (int s = 0; s < steps; s++, it++) {
-                int slot = it % STAGES;
-                uint32_t tile = base + slot * STAGE_BYTES;
-                uint64_t a = matrix_descriptor(tile + group * 64 * 128),
-                         b = matrix_descriptor(tile + ROWS * 128);
-                uint64_t b2 = matrix_descriptor(tile + (ROWS + HALF) * 128);
-
-                barrier_wait(full + 8 * slot, it / STAGES & 1);
-                group_begin();
-#pragma unroll
-                for (int k = 0; k < STEP / 16; k++) {
-                    group_mma(acc[0], a + k * 2, b + k * 2);
-                    group_mma(acc[1], a + k * 2, b2 + k * 2);
-                }
-                group_commit();
-                group_wait<1>();
-                if (s > 0 && tid % 128 == 0)
-                    barrier_arrive(empty + 8 * ((it - 1) % STAGES));
-            }
-            group_wait<0>();
-            if (tid % 128 == 0)
-                barrier_arrive(empty + 8 * ((it - 1) % STAGES));
-#pragma unroll
-            for (int h = 0; h < (GATED ? 1 : 2); h++)
-#pragma unroll
-                for (int i = 0; i < HALF / 8; i++) {
-                    int n = w.col + h * HALF + i * 8 + lane % 4 * 2;
-                    const float *v = acc[h] + i * 4, *u = acc[1] + i * 4;
-                    float2 bias = {0.0f, 0.0f};
-
-                    if (n >= p.n)
-                        continue;
-                    if (p.bias)
-                        bias = *(const float2 *)(p.bias + n);
-                    if (row < w.end)
-                        put_pair<OUT, Y_IS_F32>(p, row, n, v[0], v[1], u[0], u[1], bias);
-                    if (row + 8 < w.end)
-                        put_pair<OUT, Y_IS_F32>(p, row + 8, n, v[2], v[3], u[2], u[3], bias);
-                }
+            multiply<HALVES>(acc, base, full, group, steps, &it);
+            w.row += group * 64;
+            if (p.tile && w.row + 64 > w.end)
+                put_rows<OUT, Y_IS_F32, HALVES>(p, acc, w.row, w.end, w.col);
+            else
+                put_boxes<OUT, Y_IS_F32, HALVES>(
+                    p, &m.y, acc, base + STEPS_BYTES + group * 2 * OUT_BYTES, w.row, w.col);
         }
+        if (threadIdx.x % 128 == 0)
+            store_wait<0>(); // the memory is in use until then
     }
 #endif
 }
 
 // ---- host ---------------------------------------------------------------------------------------
-typedef CUresult encode_fn(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,
-                           const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,
-                           const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
-                           CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
-
-// The driver's function, looked up so that nothing links against the driver.
-static encode_fn *find_encode()
+static int tiles_of(const struct product *p, int width)
 {
-    static encode_fn *found;
-    cudaDriverEntryPointQueryResult how;
-    void *p = nullptr;
-
-    if (!found && cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &p, 12000,
-                                                   cudaEnableDefault, &how) == cudaSuccess)
-        found = (encode_fn *)p;
-    return found;
+    return (p->tile ? p->tile_cap : (p->rows + ROWS - 1) / ROWS) * ((p->n + width - 1) / width);
 }
 
-static bool make_map(CUtensorMap *map, const void *data, int rows, int k)
-{
-    cuuint64_t size[] = {(cuuint64_t)k, (cuuint64_t)rows}, stride[] = {(cuuint64_t)k * 2};
-    cuuint32_t box[] = {STEP, ROWS}, step[] = {1, 1};
-    encode_fn *encode = find_encode();
-
-    return encode && encode(map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, (void *)data, size, stride,
-                            box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                            CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                            CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
-}
-
-template <enum product_out OUT, bool Y_IS_F32>
+template <enum product_out OUT, bool Y_IS_F32, int HALVES>
 static int run(launch_stream s, const struct product *p, const struct maps *m)
 {
-    int bytes = STAGES * STAGE_BYTES + 1024, width = OUT == PRODUCT_SWIGLU ? HALF : 2 * HALF;
-    int tiles = (p->tile ? p->tile_cap : (p->rows + ROWS - 1) / ROWS) *
-                ((p->n + width - 1) / width);
+    int tiles = tiles_of(p, OUT == PRODUCT_SWIGLU ? HALF : HALVES * HALF);
     int blocks = tiles < p->n_sm ? tiles : p->n_sm;
 
-    wide_kernel<OUT, Y_IS_F32><<<blocks, THREADS, bytes, s>>>(*p, *m);
+    wide_kernel<OUT, Y_IS_F32, HALVES><<<blocks, THREADS, MEMORY + 1024, s>>>(*p, *m);
     return cudaSuccess;
 }
 
-int launch_map_bytes()
+// Narrow tiles where wide ones would leave more of the machine idle in the last round: costs in
+// tenths of a narrow step, a tile's end counted in.
+static bool is_narrow(const struct product *p)
 {
-    return (int)sizeof(CUtensorMap);
+    int steps = (p->k + STEP - 1) / STEP, wide = (tiles_of(p, 2 * HALF) + p->n_sm - 1) / p->n_sm,
+        narrow = (tiles_of(p, HALF) + p->n_sm - 1) / p->n_sm;
+
+    return (int64_t)narrow * (11 * steps + 30) < (int64_t)wide * (20 * steps + 40);
 }
 
-bool launch_make_map(void *to, const void *data, int rows, int k)
+template <enum product_out OUT, bool Y_IS_F32>
+static int run_best(launch_stream s, const struct product *p, const struct maps *m)
 {
-    return make_map((CUtensorMap *)to, data, rows, k);
+    return is_narrow(p) ? run<OUT, Y_IS_F32, 1>(s, p, m) : run<OUT, Y_IS_F32, 2>(s, p, m);
+}
+
+static bool map_operand(CUtensorMap *map, const void *data, int rows, int k)
+{
+    return !data || make_map(map, data, rows, k, false, MAP_ROWS);
 }
 
 int launch_product90(launch_stream s, const struct product *p)
 {
     struct maps m;
 
-    if (!make_map(&m.x, p->x, p->rows, p->k) || (p->w && !make_map(&m.w, p->w, p->n, p->k)) ||
-        (p->up && !make_map(&m.up, p->up, p->n, p->k)))
+    if (!map_operand(&m.x, p->x, p->rows, p->k) || !map_operand(&m.w, p->w, p->n, p->k) ||
+        !map_operand(&m.up, p->up, p->n, p->k) ||
+        !make_map(&m.y, p->y, p->rows, p->n, p->y_is_f32, 64))
         return cudaErrorInvalidValue;
     if (p->out == PRODUCT_SWIGLU)
-        return p->y_is_f32 ? run<PRODUCT_SWIGLU, true>(s, p, &m)
-                           : run<PRODUCT_SWIGLU, false>(s, p, &m);
+        return p->y_is_f32 ? run<PRODUCT_SWIGLU, true, 2>(s, p, &m)
+                           : run<PRODUCT_SWIGLU, false, 2>(s, p, &m);
     if (p->out == PRODUCT_GELU)
-        return p->y_is_f32 ? run<PRODUCT_GELU, true>(s, p, &m) : run<PRODUCT_GELU, false>(s, p, &m);
+        return p->y_is_f32 ? run_best<PRODUCT_GELU, true>(s, p, &m)
+                           : run_best<PRODUCT_GELU, false>(s, p, &m);
     if (p->out == PRODUCT_ADD)
-        return run<PRODUCT_ADD, true>(s, p, &m);
-    return p->y_is_f32 ? run<PRODUCT_SET, true>(s, p, &m) : run<PRODUCT_SET, false>(s, p, &m);
+        return run_best<PRODUCT_ADD, true>(s, p, &m);
+    return p->y_is_f32 ? run_best<PRODUCT_SET, true>(s, p, &m)
+                       : run_best<PRODUCT_SET, false>(s, p, &m);
 }
 
 int launch_prepare_linear90(int shared_bytes)
 {
     cudaError_t rc = cudaSuccess;
 
-    shared_bytes -= 2 * STAGES * (int)sizeof(uint64_t) + 64; // the barriers are apart
-    allow_shared(wide_kernel<PRODUCT_SET, false>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_SET, true>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_GELU, false>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_GELU, true>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_ADD, true>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_SWIGLU, false>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_SWIGLU, true>, shared_bytes, &rc);
+    shared_bytes -= 2 * MAX_STAGES * (int)sizeof(uint64_t) + 64; // the barriers are apart
+    allow_shared(wide_kernel<PRODUCT_SET, false, 1>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_SET, false, 2>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_SET, true, 1>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_SET, true, 2>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_GELU, false, 1>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_GELU, false, 2>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_GELU, true, 1>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_GELU, true, 2>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_ADD, true, 1>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_ADD, true, 2>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_SWIGLU, false, 2>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_SWIGLU, true, 2>, shared_bytes, &rc);
     return rc;
 }

@@ -89,10 +89,4 @@ __device__ __forceinline__ int64_t input_row(const struct product &p, int place)
     return p.row ? p.row[place] : place;
 }
 
-// Address of 16-byte piece c of row r in a tile of 128-byte rows.
-__device__ __forceinline__ uint32_t piece(uint32_t tile, int r, int c)
-{
-    return tile + r * 128 + ((c ^ (r & 7)) << 4);
-}
-
 #endif

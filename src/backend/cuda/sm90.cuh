@@ -21,6 +21,11 @@
 #define HAS_WGMMA 0
 #endif
 
+// A map of a matrix [rows][cols] in device memory, its rows `cols` numbers apart: boxes of 128 bytes
+// by box_rows rows, turned as the descriptors want them.  false: the driver has none (maps.cu).
+enum { MAP_ROWS = 128 }; // of the boxes of a product's operands
+bool make_map(CUtensorMap *map, const void *data, int rows, int cols, bool is_f32, int box_rows);
+
 #if HAS_WGMMA
 // Address in units of 16 bytes; 1024 bytes from a group of eight rows to the next; 128-byte
 // swizzle.
@@ -92,6 +97,57 @@ __device__ __forceinline__ void copy_bulk(uint32_t to, const void *from, int byt
         : "memory");
 }
 
+// The box back to its matrix, or added to it number by number; what lies outside is left out.  Ended
+// by store_commit; store_wait<N> waits until at most N such groups are still being read.
+__device__ __forceinline__ void store_box(const CUtensorMap *map, uint32_t from, int x, int y)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];\n" ::"l"(map),
+        "r"(from), "r"(x), "r"(y)
+        : "memory");
+}
+
+__device__ __forceinline__ void add_box(const CUtensorMap *map, uint32_t from, int x, int y)
+{
+    asm volatile(
+        "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%2, %3}], [%1];\n" ::
+            "l"(map),
+        "r"(from), "r"(x), "r"(y)
+        : "memory");
+}
+
+__device__ __forceinline__ void store_commit()
+{
+    asm volatile("cp.async.bulk.commit_group;\n" ::: "memory");
+}
+
+template <int N> __device__ __forceinline__ void store_wait()
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;\n" ::"n"(N) : "memory");
+}
+
+__device__ __forceinline__ void shared_put(uint32_t at, uint32_t v)
+{
+    asm volatile("st.shared.b32 [%0], %1;\n" ::"r"(at), "r"(v) : "memory");
+}
+
+__device__ __forceinline__ void shared_put2(uint32_t at, float2 v)
+{
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};\n" ::"r"(at), "f"(v.x), "f"(v.y) : "memory");
+}
+
+// What this thread wrote to shared memory becomes visible to the copy engine.
+__device__ __forceinline__ void store_fence()
+{
+    asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
+}
+
+// Threads that share barrier `id` (1 to 15) wait for each other.
+__device__ __forceinline__ void threads_meet(int id, int threads)
+{
+    asm volatile("bar.sync %0, %1;\n" ::"r"(id), "r"(threads) : "memory");
+}
+
 template <int N> __device__ __forceinline__ void registers_give()
 {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(N));
@@ -117,15 +173,26 @@ template <int N> __device__ __forceinline__ void group_wait()
     asm volatile("wgmma.wait_group.sync.aligned %0;\n" ::"n"(N) : "memory");
 }
 
-// d [64, 128] += a [64, 16] b [128, 16]^T
-__device__ __forceinline__ void group_mma(float d[64], uint64_t a, uint64_t b)
+// Sums that were waited for: keeps the compiler from reading them before the wait.
+template <int N> __device__ __forceinline__ void settle(float *d)
 {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-                 "%64, %65, 1, 1, 1, 0, 0;\n"
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        asm volatile("" : "+f"(d[i])::"memory");
+}
+
+// d [64, 128] (+)= a [64, 16] b [128, 16]^T; !keep: what was in d counts as zero.
+__device__ __forceinline__ void group_mma128(float d[64], uint64_t a, uint64_t b, bool keep)
+{
+    asm volatile("{.reg .pred keep;\n"
+                 "setp.ne.b32 keep, %66, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
+                 "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, "
+                 "%28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, "
+                 "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, "
+                 "%56, %57, %58, %59, %60, %61, %62, %63}, "
+                 "%64, %65, keep, 1, 1, 0, 0;}\n"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]),
                    "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]),
                    "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]),
@@ -137,7 +204,50 @@ __device__ __forceinline__ void group_mma(float d[64], uint64_t a, uint64_t b)
                    "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]),
                    "+f"(d[54]), "+f"(d[55]), "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]),
                    "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-                 : "l"(a), "l"(b));
+                 : "l"(a), "l"(b), "r"((int)keep));
+}
+
+// The same for 96 rows of b.
+__device__ __forceinline__ void group_mma96(float d[48], uint64_t a, uint64_t b, bool keep)
+{
+    asm volatile("{.reg .pred keep;\n"
+                 "setp.ne.b32 keep, %50, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n96k16.f32.bf16.bf16 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
+                 "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, "
+                 "%28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, "
+                 "%42, %43, %44, %45, %46, %47}, "
+                 "%48, %49, keep, 1, 1, 0, 0;}\n"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]),
+                   "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]),
+                   "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]),
+                   "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+                   "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]),
+                   "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]),
+                   "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]),
+                   "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47])
+                 : "l"(a), "l"(b), "r"((int)keep));
+}
+
+// d [64, 64] (+)= a [64, 16] b [16, 64]: a in registers, in the order of sums packed in pairs; b as
+// rows of 64 numbers.
+__device__ __forceinline__ void group_mma64_held(float d[32], const uint32_t a[4], uint64_t b,
+                                                 bool keep)
+{
+    asm volatile("{.reg .pred keep;\n"
+                 "setp.ne.b32 keep, %37, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
+                 "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, "
+                 "%28, %29, %30, %31}, "
+                 "{%32, %33, %34, %35}, %36, keep, 1, 1, 1;}\n"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]),
+                   "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]),
+                   "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]),
+                   "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+                   "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]),
+                   "+f"(d[30]), "+f"(d[31])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)keep));
 }
 #endif
 #endif
