@@ -4,7 +4,9 @@
  *   bench_gpu_stages MODEL_DIR [DEVICE [PRECISION [REPEATS]]]
  *
  * Every figure is the wall clock around calls that end with the device idle, the median of REPEATS
- * after two warm-ups, with the spread (largest - smallest) behind it.  Pages are random pixels, 6
+ * after two warm-ups, with the spread (largest - smallest) behind it; "device" is the same between
+ * two moments of the device.  Op by op, a call's time is that from the end of the call before to its
+ * own end on the device, in one pass.  Pages are random pixels, 6
  * tiles and the global view; prompts are 1130 random ids, whose experts differ as much as a text's
  * would; decoding is at a context of 1430.  The floors beside the figures are those of an H200 at
  * 776 TFLOP/s and 4.23 TB/s (bench/results/h200.md derives them). */
@@ -30,7 +32,7 @@ static struct model model;
 static struct runner rn;
 static int repeats = 20;
 
-/* ---- op by op: a record that waits after each call ------------------------------------------- */
+/* ---- op by op: a record that marks the end of each call --------------------------------------- */
 struct op_time {
     const char *name;
     double ms;
@@ -65,21 +67,6 @@ static struct op_time op_time[N_OP] = {{"linear", 0, 0},
                                        {"copies, pictures", 0, 0},
                                        {"sample", 0, 0}};
 
-static int timed(int op, int rc, int64_t start)
-{
-    model.be->finish(model.dev);
-    op_time[op].ms += clock_ms_since(start);
-    op_time[op].n++;
-    return rc;
-}
-
-#define TIMED(name, op, params, args)                 \
-    static int timed_##name params                    \
-    {                                                 \
-        int64_t start = clock_ns();                   \
-        return timed(op, model.be->name args, start); \
-    }
-
 /* Products apart by shape. */
 static struct shape_time {
     int64_t rows, n, k;
@@ -87,33 +74,62 @@ static struct shape_time {
     int n_call;
 } shape_time[64];
 
-static void add_shape(int64_t rows, int64_t n, int64_t k, int64_t start)
+/* Calls of a stage in their order: call i ends at mark i + 1 and begins where the one before ended. */
+static struct call {
+    int op;
+    struct shape_time *shape; /* products only */
+} call[BACKEND_MARKS];
+static int n_call;
+
+static void die(int rc, const char *what)
+{
+    if (rc < 0) {
+        fprintf(stderr, "%s: %s\n", what, err_text());
+        exit(1);
+    }
+}
+
+static int timed(int op, int rc)
+{
+    if (n_call + 1 < BACKEND_MARKS) {
+        call[n_call] = (struct call){op, NULL};
+        die(model.be->mark(model.dev, ++n_call), "mark");
+    }
+    return rc;
+}
+
+#define TIMED(name, op, params, args)          \
+    static int timed_##name params             \
+    {                                          \
+        return timed(op, model.be->name args); \
+    }
+
+static struct shape_time *shape_of(int64_t rows, int64_t n, int64_t k)
 {
     struct shape_time *s = shape_time;
 
     while (s->n_call && (s->rows != rows || s->n != n || s->k != k))
         if (++s == shape_time + 64)
-            return;
-    *s = (struct shape_time){rows, n, k, s->ms + clock_ms_since(start), s->n_call + 1};
+            return NULL;
+    *s = (struct shape_time){rows, n, k, s->ms, s->n_call + 1};
+    return s;
 }
 
 static int timed_linear(struct device *d, tensor y, tensor x, const struct weight *w,
                         enum linear_mode m)
 {
-    int64_t start = clock_ns();
-    int rc = timed(OP_LINEAR, model.be->linear(d, y, x, w, m), start);
+    int rc = timed(OP_LINEAR, model.be->linear(d, y, x, w, m));
 
-    add_shape(x.n[0], w->n_out, w->n_in, start);
+    call[n_call - 1].shape = shape_of(x.n[0], w->n_out, w->n_in);
     return rc;
 }
 
 static int timed_linear_swiglu(struct device *d, tensor y, tensor x, const struct weight *g,
                                const struct weight *u)
 {
-    int64_t start = clock_ns();
-    int rc = timed(OP_GATED, model.be->linear_swiglu(d, y, x, g, u), start);
+    int rc = timed(OP_GATED, model.be->linear_swiglu(d, y, x, g, u));
 
-    add_shape(x.n[0], 2 * g->n_out, g->n_in, start);
+    call[n_call - 1].shape = shape_of(x.n[0], 2 * g->n_out, g->n_in);
     return rc;
 }
 
@@ -183,7 +199,7 @@ static void print_ops(void)
         printf("      product of %5d rows, %6d x %4d: %8.1f us each, %6.1f TFLOP/s, %d calls\n",
                (int)s->rows, (int)s->n, (int)s->k, s->ms * 1000 / s->n_call,
                2e-9 * (double)s->rows * (double)(s->n * s->k) * s->n_call / s->ms, s->n_call);
-    printf("      %-22s %9.3f ms (each call waits, so more than the stage)\n", "together", all);
+    printf("      %-22s %9.3f ms\n", "together", all);
 }
 
 /* ---- the stages ------------------------------------------------------------------------------ */
@@ -199,36 +215,25 @@ static int32_t *id, *pos, *slot, *seq_row, *seq_len, *block, *out_row;
 static struct pick *next;
 static struct sample_ask *ask;
 
-static void die(int rc, const char *what)
+static tensor upload(enum view_size size, int n)
 {
-    if (rc < 0) {
-        fprintf(stderr, "%s: %s\n", what, err_text());
-        exit(1);
-    }
-}
-
-static void encode(enum view_size size, int n, tensor out)
-{
-    struct run *r = &rn.run;
     int side = view_px(size);
-    tensor px = scratch_upload(r, DT_U8, (int64_t)n * side, 3 * side, pixels[size]);
+    tensor px = scratch_upload(&rn.run, DT_U8, (int64_t)n * side, 3 * side, pixels[size]);
 
-    vision_encode(r, &model.vision, out, tensor_view(px.data, DT_U8, 4, n, side, side, 3), size);
-    scratch_reset(r, 0);
+    return tensor_view(px.data, DT_U8, 4, n, side, side, 3);
 }
 
-/* All views of n pages, page by page, as the engine does. */
+/* All views of n pages, a page at a time. */
 static void vision_stage(int n)
 {
-    int per = vision_view_rows(&model.vision, TILE_VIEW);
+    struct views views = {.n = {[TILE_VIEW] = N_TILE, [GLOBAL_VIEW] = 1}};
 
     for (int p = 0; p < n; p++) {
-        for (int t = 0, k; t < N_TILE; t += k) {
-            k = MIN(rn.view_batch, N_TILE - t);
-            encode(TILE_VIEW, k, tensor_rows(visual, (int64_t)t * per, (int64_t)k * per));
-        }
-        encode(GLOBAL_VIEW, 1,
-               tensor_rows(visual, 0, vision_view_rows(&model.vision, GLOBAL_VIEW)));
+        for (int v = 0; v < VIEW_SIZES; v++)
+            views.pixels[v] = upload(v, views.n[v]);
+        vision_encode(&rn.run, &model.vision,
+                      tensor_rows(visual, 0, vision_rows(&model.vision, &views)), &views);
+        scratch_reset(&rn.run, 0);
     }
     die(run_finish(&rn.run), "vision");
 }
@@ -306,23 +311,50 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double median_of(double *ms, double *spread)
+{
+    qsort(ms, (size_t)repeats, sizeof *ms, by_size);
+    *spread = ms[repeats - 1] - ms[0];
+    return ms[repeats / 2];
+}
+
 static void time_stage(const char *name, void (*stage)(int), int n, double floor_ms, double units,
                        const char *unit)
 {
-    double ms[MAX_REPEATS];
+    double wall[MAX_REPEATS], device[MAX_REPEATS], ms, spread, device_ms, device_spread;
 
     for (int i = -2; i < repeats; i++) {
         int64_t start = clock_ns();
 
+        die(model.be->mark(model.dev, 0), "mark");
         stage(n);
-        if (i >= 0)
-            ms[i] = clock_ms_since(start);
+        die(model.be->mark(model.dev, 1), "mark");
+        if (i < 0)
+            continue;
+        wall[i] = clock_ms_since(start);
+        die(model.be->between(model.dev, 0, 1, &device[i]), "mark");
     }
-    qsort(ms, (size_t)repeats, sizeof *ms, by_size);
-    printf("%-18s %9.3f ms  spread %7.3f  floor %8.3f  x %5.2f   %9.0f %s\n", name, ms[repeats / 2],
-           ms[repeats - 1] - ms[0], floor_ms, ms[repeats / 2] / floor_ms,
-           units / ms[repeats / 2] * 1000, unit);
+    ms = median_of(wall, &spread);
+    device_ms = median_of(device, &device_spread);
+    printf(
+        "%-18s %9.3f ms  spread %7.3f  device %9.3f  spread %7.3f  floor %8.3f  x %5.2f   %9.0f %s\n",
+        name, ms, spread, device_ms, device_spread, floor_ms, ms / floor_ms, units / ms * 1000,
+        unit);
     fflush(stdout);
+}
+
+/* What the marks of the calls say. */
+static void add_up(void)
+{
+    for (int i = 0; i < n_call; i++) {
+        double ms;
+
+        die(model.be->between(model.dev, i, i + 1, &ms), "mark");
+        op_time[call[i].op].ms += ms;
+        op_time[call[i].op].n++;
+        if (call[i].shape)
+            call[i].shape->ms += ms;
+    }
 }
 
 static void break_down(const char *name, void (*stage)(int), int n)
@@ -333,9 +365,12 @@ static void break_down(const char *name, void (*stage)(int), int n)
     for (int i = 0; i < N_OP; i++)
         op_time[i].ms = op_time[i].n = 0;
     memset(shape_time, 0, sizeof shape_time);
+    n_call = 0;
+    die(model.be->mark(model.dev, 0), "mark");
     rn.run.be = &timing;
     stage(n);
     rn.run.be = real;
+    add_up();
     printf("   %s, op by op:\n", name);
     print_ops();
 }
@@ -389,6 +424,10 @@ int main(int argc, char **argv)
     if (argc > 4)
         repeats = MIN(MAX(atoi(argv[4]), 1), MAX_REPEATS);
     die(model_open(&model, argv[1], device, &dev), "model");
+    if (!model.be->mark) {
+        fprintf(stderr, "device: %s has no clock of its own; this measures GPUs\n", device);
+        return 2;
+    }
     die(runner_open(&rn, &model, &o), "runner");
     make_inputs();
     printf(

@@ -106,6 +106,8 @@ struct qkv {
     int layer;
 };
 
+enum { BACKEND_MARKS = 2048 };
+
 struct backend {
     const char *name;
     bool is_simulated; /* computes nothing: weights are not read */
@@ -194,6 +196,11 @@ struct backend {
     /* ---- time ---- */
     int64_t (*now_ns)(
         struct device *d); /* NULL: the machine's clock.  A simulated device has its own */
+
+    /* Moments of the device: mark i, 0 .. BACKEND_MARKS - 1, is queued behind what was asked for so far; `between` waits for
+     * both and gives the milliseconds from one to the other.  For measurements; NULL: it has none. */
+    int (*mark)(struct device *d, int i);
+    int (*between)(struct device *d, int from, int to, double *ms);
 
     /* ---- paged cache ---- */
     int (*kv_open)(struct device *d, struct kv **out, const struct kv_shape *s);

@@ -14,17 +14,18 @@ static tensor pixels_of(tensor rows, int n_view, int side)
     return tensor_view(rows.data, DT_U8, 4, n_view, side, side, 3);
 }
 
-static void dry_encode(struct runner *rn, int n_view, enum view_size size)
+/* A global view needs more than a tile, so a group of them is the largest. */
+static void dry_encode(struct runner *rn, int n_view)
 {
     struct run *r = &rn->run;
     const struct vision *v = &rn->model->vision;
-    int side = view_px(size);
-    tensor out = scratch(r, DT_F32, (int64_t)n_view * vision_view_rows(v, size),
-                         rn->model->cfg.decoder.hidden);
+    int side = view_px(GLOBAL_VIEW);
+    struct views views = {.n = {[GLOBAL_VIEW] = n_view}};
+    tensor out = scratch(r, DT_F32, vision_rows(v, &views), rn->model->cfg.decoder.hidden);
 
-    vision_encode(r, v, out,
-                  pixels_of(scratch(r, DT_U8, (int64_t)n_view * side, 3 * side), n_view, side),
-                  size);
+    views.pixels[GLOBAL_VIEW] = pixels_of(scratch(r, DT_U8, (int64_t)n_view * side, 3 * side),
+                                          n_view, side);
+    vision_encode(r, v, out, &views);
     scratch_reset(r, 0);
 }
 
@@ -50,8 +51,7 @@ static int open_scratch(struct runner *rn, const struct runner_opts *o)
     void *base;
 
     r->is_dry = true;
-    for (int v = 0; v < VIEW_SIZES; v++)
-        dry_encode(rn, rn->view_batch, v);
+    dry_encode(rn, rn->view_batch);
     dry_forward(rn, o);
     r->is_dry = false;
     TRY(run_finish(r));
@@ -139,16 +139,24 @@ static const unsigned char *view_pixels(const struct request *q, int view)
     return view < q->n_tile ? q->tile + (size_t)view * 3 * 768 * 768 : q->global;
 }
 
-/* The views of a group, one behind the other. */
-static tensor upload_views(struct runner *rn, const struct sched_view *view, int n, int side)
+static enum view_size size_of(const struct sched_view *v)
+{
+    return v->view < v->page->n_tile ? TILE_VIEW : GLOBAL_VIEW;
+}
+
+/* The views of a group that have that size, one behind the other. */
+static void upload_views(struct runner *rn, struct views *views, const struct sched_view *view,
+                         int n_view, enum view_size size)
 {
     struct run *r = &rn->run;
+    int side = view_px(size), n = views->n[size], at = 0;
     tensor rows = scratch(r, DT_U8, (int64_t)n * side, 3 * side);
 
-    for (int i = 0; i < n; i++)
-        op_upload(r, tensor_rows(rows, (int64_t)i * side, side),
-                  view_pixels(request_of(view[i].page), view[i].view));
-    return pixels_of(rows, n, side);
+    for (int i = 0; i < n_view; i++)
+        if (size_of(&view[i]) == size)
+            op_upload(r, tensor_rows(rows, (int64_t)at++ * side, side),
+                      view_pixels(request_of(view[i].page), view[i].view));
+    views->pixels[size] = pixels_of(rows, n, side);
 }
 
 /* A page's rows: locals first, then the global view, then the separator. */
@@ -168,19 +176,27 @@ int runner_encode(struct runner *rn, const struct sched_view *view, int n_view)
 {
     struct run *r = &rn->run;
     const struct vision *v = &rn->model->vision;
-    bool is_tile = view[0].view < view[0].page->n_tile;
-    enum view_size size = is_tile ? TILE_VIEW : GLOBAL_VIEW;
-    int n_row = vision_view_rows(v, size);
+    struct views views = {0};
 
-    for (int i = 0; i < n_view; i++)
+    for (int i = 0; i < n_view; i++) {
         TRY(take_visual(rn, request_of(view[i].page)));
-    r->tap_suffix = is_tile ? "_tiles" : "_global";
-    tensor out = scratch(r, DT_F32, (int64_t)n_view * n_row, rn->model->cfg.decoder.hidden);
-    vision_encode(r, v, out, upload_views(rn, view, n_view, view_px(size)), size);
-    for (int i = 0; i < n_view; i++)
-        put_rows(rn, &view[i], tensor_rows(out, (int64_t)i * n_row, n_row));
+        views.n[size_of(&view[i])]++;
+    }
+    tensor out = scratch(r, DT_F32, vision_rows(v, &views), rn->model->cfg.decoder.hidden);
+    int at[VIEW_SIZES] = {[GLOBAL_VIEW] = views.n[TILE_VIEW] * vision_view_rows(v, TILE_VIEW)};
+
+    for (int s = 0; s < VIEW_SIZES; s++)
+        if (views.n[s])
+            upload_views(rn, &views, view, n_view, s);
+    vision_encode(r, v, out, &views);
+    for (int i = 0; i < n_view; i++) {
+        enum view_size s = size_of(&view[i]);
+        int n_row = vision_view_rows(v, s);
+
+        put_rows(rn, &view[i], tensor_rows(out, at[s], n_row));
+        at[s] += n_row;
+    }
     scratch_reset(r, 0);
-    r->tap_suffix = NULL;
     return run_finish(r);
 }
 

@@ -255,7 +255,7 @@ static bool takes_part(const struct sched *s, const struct sched_page *p)
     return !s->step.is_interactive || p->cls == CLASS_INTERACTIVE;
 }
 
-/* Views of one size: that of the first page that has any. */
+/* As many views as a group has room for, page by page, tiles first. */
 static void plan_views(struct sched *s, enum group group)
 {
     struct sched_step *st = &s->step;
@@ -263,14 +263,10 @@ static void plan_views(struct sched *s, enum group group)
 
     for (int i = 0; i < s->n_running && st->n_view < room; i++) {
         struct sched_page *p = s->running[i];
-        bool tiles = p->n_encoded < p->n_tile;
-        int last = tiles ? p->n_tile : p->n_tile + 1;
 
         if (!takes_part(s, p) || group_of(p) != group || sched_is_encoded(p))
             continue;
-        if (st->n_view && tiles != (st->view[0].view < st->view[0].page->n_tile))
-            continue;
-        for (int v = p->n_encoded; v < last && st->n_view < room; v++)
+        for (int v = p->n_encoded; v <= p->n_tile && st->n_view < room; v++)
             st->view[st->n_view++] = (struct sched_view){p, v};
     }
 }

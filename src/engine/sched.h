@@ -55,7 +55,7 @@ struct sched_view {
 };
 
 struct sched_step {
-    int n_view; /* views to encode together, all of one size */
+    int n_view; /* views to encode together, of either size */
     struct sched_view *view;
     int n_part;
     struct sched_part *part;

@@ -307,18 +307,6 @@ tensor load_computed(struct loader *ld, int64_t rows, int64_t cols, const float 
     return upload(ld, DT_F32, 2, rows, cols, host);
 }
 
-tensor load_counting(struct loader *ld, int64_t n)
-{
-    int32_t *host = mem_alloc((size_t)n * sizeof *host);
-    tensor t;
-
-    for (int64_t i = 0; i < n; i++)
-        host[i] = (int32_t)i;
-    t = upload(ld, DT_I32, 1, n, 1, host);
-    free(host);
-    return t;
-}
-
 tensor load_vec(struct loader *ld, int64_t n, const char *name)
 {
     enum dtype dtype;

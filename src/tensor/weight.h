@@ -61,9 +61,6 @@ float *load_host(struct loader *ld, int rank, const int64_t *n, const char *name
 /* Host numbers computed at load time, copied to the device. */
 tensor load_computed(struct loader *ld, int64_t rows, int64_t cols, const float *host);
 
-/* I32 [n]: 0, 1, ... n - 1. */
-tensor load_counting(struct loader *ld, int64_t n);
-
 /* name = printf(...) into a buffer of NAME_MAX bytes on the caller's stack, for the calls above. */
 #define WEIGHT_NAME_MAX NAMES_MAX
 const char *weight_name(char buf[WEIGHT_NAME_MAX], const char *fmt, ...)

@@ -40,7 +40,6 @@ void flow_load(struct flow *f, struct loader *ld, const struct flow_config *cfg,
 
         f->n_row[v] = (int64_t)side * side;
         f->query[v] = load_mat(ld, f->n_row[v], cfg->dim, query_name[v]);
-        f->pos[v] = load_counting(ld, 2 * f->n_row[v]);
     }
     f->rope = load_rope(ld, (int)(2 * f->n_row[GLOBAL_VIEW]), cfg->head_dim, cfg->theta);
     for (int i = 0; i < cfg->layers; i++)
@@ -56,14 +55,50 @@ void flow_reset(struct flow *f)
 
 /* ---- forward --------------------------------------------------------------------------------------------------------- */
 
-/* x [v * 2n, dim] is updated in place.   Source: Qwen2DecoderLayer.forward
+/* The rows of the views of one size, `per` rows for each of a view's features; tiles come first. */
+static tensor part(const struct flow *f, tensor x, const int n_view[VIEW_SIZES],
+                   enum view_size size, int64_t per)
+{
+    int64_t tiles = n_view[TILE_VIEW] * f->n_row[TILE_VIEW] * per;
+
+    return tensor_rows(x, size == TILE_VIEW ? 0 : tiles, n_view[size] * f->n_row[size] * per);
+}
+
+static void tap_views(struct run *r, const struct flow *f, tensor x, const int n_view[VIEW_SIZES],
+                      int layer)
+{
+    for (int v = 0; v < VIEW_SIZES; v++) {
+        r->tap_suffix = view_suffix(v);
+        if (n_view[v])
+            tap(r, part(f, x, n_view, v, 2), "encoder_layer%d", layer);
+    }
+    r->tap_suffix = NULL;
+}
+
+/* Each view's rows are at positions 0, 1, ... of their own. */
+static tensor positions(struct run *r, const struct flow *f, int64_t rows,
+                        const int n_view[VIEW_SIZES])
+{
+    int32_t *pos = mem_alloc((size_t)rows * sizeof *pos), *at = pos;
+    tensor t;
+
+    for (int v = VIEW_SIZES; v-- > 0;)
+        for (int i = 0; i < n_view[v]; i++)
+            for (int32_t row = 0; row < 2 * f->n_row[v]; row++)
+                *at++ = row;
+    t = scratch_upload(r, DT_I32, rows, 1, pos);
+    free(pos);
+    return t;
+}
+
+/* x [rows, dim] is updated in place; everything but attention takes the views of both sizes at once.
+ * Source: Qwen2DecoderLayer.forward
  *   x += Wo Attn(RoPE(Wq h), RoPE(Wk h), Wv h)   h = RMSNorm(x), biases in q, k and v
  *   x += Down(silu(Gate h) * Up h)               h = RMSNorm(x)                          */
 static void flow_layer(struct run *r, const struct flow *f, const struct flow_layer *l, tensor x,
-                       enum view_size size)
+                       tensor pos, const int n_view[VIEW_SIZES])
 {
     size_t mark = scratch_mark(r);
-    int n = (int)f->n_row[size];
     tensor h = scratch_like(r, x), a = scratch_like(r, x), q = scratch_for(r, x, &l->wq);
     tensor k = scratch_for(r, x, &l->wk), v = scratch_for(r, x, &l->wv);
 
@@ -71,9 +106,14 @@ static void flow_layer(struct run *r, const struct flow *f, const struct flow_la
     op_linear(r, q, h, &l->wq);
     op_linear(r, k, h, &l->wk);
     op_linear(r, v, h, &l->wv);
-    op_rope(r, q, f->pos[size], f->rope);
-    op_rope(r, k, f->pos[size], f->rope);
-    op_attend_prefix(r, a, q, k, v, 2 * n, n, f->cfg->heads, f->cfg->kv_heads);
+    op_rope(r, q, pos, f->rope);
+    op_rope(r, k, pos, f->rope);
+    for (int i = 0; i < VIEW_SIZES; i++)
+        if (n_view[i])
+            op_attend_prefix(r, part(f, a, n_view, i, 2), part(f, q, n_view, i, 2),
+                             part(f, k, n_view, i, 2), part(f, v, n_view, i, 2),
+                             (int)(2 * f->n_row[i]), (int)f->n_row[i], f->cfg->heads,
+                             f->cfg->kv_heads);
     op_linear_add(r, x, a, &l->wo);
     scratch_reset(r, mark);
 
@@ -85,22 +125,47 @@ static void flow_layer(struct run *r, const struct flow *f, const struct flow_la
     scratch_reset(r, mark);
 }
 
-void flow_encode(struct run *r, const struct flow *f, tensor out, tensor feat, enum view_size size)
+/* Features, then queries, of each view. */
+static void flow_input(struct run *r, const struct flow *f, tensor x, tensor feat,
+                       const int n_view[VIEW_SIZES])
+{
+    for (int v = 0; v < VIEW_SIZES; v++) {
+        tensor to = part(f, x, n_view, v, 2), from = part(f, feat, n_view, v, 1);
+        int64_t n = f->n_row[v];
+
+        for (int64_t i = 0; i < n_view[v]; i++) {
+            op_copy(r, tensor_rows(to, i * 2 * n, n), tensor_rows(from, i * n, n));
+            op_copy(r, tensor_rows(to, i * 2 * n + n, n), f->query[v]);
+        }
+    }
+}
+
+/* What is said at the queries. */
+static void flow_output(struct run *r, const struct flow *f, tensor out, tensor x,
+                        const int n_view[VIEW_SIZES])
+{
+    for (int v = 0; v < VIEW_SIZES; v++) {
+        tensor to = part(f, out, n_view, v, 1), from = part(f, x, n_view, v, 2);
+        int64_t n = f->n_row[v];
+
+        for (int64_t i = 0; i < n_view[v]; i++)
+            op_rmsnorm(r, tensor_rows(to, i * n, n), tensor_rows(from, i * 2 * n + n, n), f->norm,
+                       f->cfg->eps);
+    }
+}
+
+void flow_encode(struct run *r, const struct flow *f, tensor out, tensor feat,
+                 const int n_view[VIEW_SIZES])
 {
     size_t mark = scratch_mark(r);
-    int64_t n = f->n_row[size], v = feat.n[0] / n;
-    tensor x = scratch(r, DT_F32, v * 2 * n, f->cfg->dim);
+    tensor x = scratch(r, DT_F32, 2 * feat.n[0], f->cfg->dim);
+    tensor pos = positions(r, f, 2 * feat.n[0], n_view);
 
-    for (int64_t i = 0; i < v; i++) {
-        op_copy(r, tensor_rows(x, i * 2 * n, n), tensor_rows(feat, i * n, n));
-        op_copy(r, tensor_rows(x, i * 2 * n + n, n), f->query[size]);
-    }
+    flow_input(r, f, x, feat, n_view);
     for (int i = 0; i < f->cfg->layers; i++) {
-        flow_layer(r, f, &f->layer[i], x, size);
-        tap(r, x, "encoder_layer%d", i);
+        flow_layer(r, f, &f->layer[i], x, pos, n_view);
+        tap_views(r, f, x, n_view, i);
     }
-    for (int64_t i = 0; i < v; i++)
-        op_rmsnorm(r, tensor_rows(out, i * n, n), tensor_rows(x, i * 2 * n + n, n), f->norm,
-                   f->cfg->eps);
+    flow_output(r, f, out, x, n_view);
     scratch_reset(r, mark);
 }

@@ -20,7 +20,6 @@ struct flow {
     const struct flow_config *cfg;
     int64_t n_row[VIEW_SIZES]; /* features of a view = queries of a view: 256, 144 */
     tensor query[VIEW_SIZES];  /* [n_row, dim] */
-    tensor pos[VIEW_SIZES];    /* I32: 0 .. 2 n_row - 1 */
     tensor rope;               /* [2 * 256, head_dim] */
     struct flow_layer *layer;
     tensor norm;
@@ -29,7 +28,9 @@ struct flow {
 void flow_load(struct flow *f, struct loader *ld, const struct flow_config *cfg, int patch);
 void flow_reset(struct flow *f);
 
-/* feat [v * n, dim] -> out [v * n, dim], n = n_row[size]. Tap: encoder_layer%d, all 2n rows of a view. */
-void flow_encode(struct run *r, const struct flow *f, tensor out, tensor feat, enum view_size size);
+/* feat [rows, dim] -> out [rows, dim]: the rows of n_view[TILE_VIEW] tiles, then of n_view[GLOBAL_VIEW] global views, n_row
+ * each.  A view's rows do not depend on the other views. Tap: encoder_layer%d, all 2n rows of a view, by size. */
+void flow_encode(struct run *r, const struct flow *f, tensor out, tensor feat,
+                 const int n_view[VIEW_SIZES]);
 
 #endif

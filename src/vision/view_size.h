@@ -10,4 +10,10 @@ static inline int view_px(enum view_size v)
     return v == GLOBAL_VIEW ? 1024 : 768;
 }
 
+/* What the names of its taps end in. */
+static inline const char *view_suffix(enum view_size v)
+{
+    return v == GLOBAL_VIEW ? "_global" : "_tiles";
+}
+
 #endif

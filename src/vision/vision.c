@@ -17,17 +17,39 @@ void vision_reset(struct vision *v)
     flow_reset(&v->flow);
 }
 
-void vision_encode(struct run *r, const struct vision *v, tensor out, tensor pixels,
-                   enum view_size size)
+/* The rows of the views of one size; tiles come first. */
+static tensor part(const struct vision *v, tensor x, const struct views *views, enum view_size size)
+{
+    int64_t tiles = (int64_t)views->n[TILE_VIEW] * vision_view_rows(v, TILE_VIEW);
+
+    return tensor_rows(x, size == TILE_VIEW ? 0 : tiles,
+                       (int64_t)views->n[size] * vision_view_rows(v, size));
+}
+
+int64_t vision_rows(const struct vision *v, const struct views *views)
+{
+    return (int64_t)views->n[TILE_VIEW] * vision_view_rows(v, TILE_VIEW) +
+           (int64_t)views->n[GLOBAL_VIEW] * vision_view_rows(v, GLOBAL_VIEW);
+}
+
+void vision_encode(struct run *r, const struct vision *v, tensor out, const struct views *views)
 {
     size_t mark = scratch_mark(r);
-    int64_t rows = pixels.n[0] * vision_view_rows(v, size);
-    tensor feat = scratch(r, r->act, rows, v->sam.n_out), seen = scratch_like(r, feat);
+    tensor feat = scratch(r, r->act, out.n[0], v->sam.n_out), seen = scratch_like(r, feat);
 
-    sam_encode(r, &v->sam, feat, pixels, size);
-    flow_encode(r, &v->flow, seen, feat, size);
+    for (int i = 0; i < VIEW_SIZES; i++) {
+        r->tap_suffix = view_suffix(i);
+        if (views->n[i])
+            sam_encode(r, &v->sam, part(v, feat, views, i), views->pixels[i], i);
+    }
+    flow_encode(r, &v->flow, seen, feat, views->n);
     op_linear(r, out, seen, &v->projector);
-    tap(r, out, "projector_out");
+    for (int i = 0; i < VIEW_SIZES; i++) {
+        r->tap_suffix = view_suffix(i);
+        if (views->n[i])
+            tap(r, part(v, out, views, i), "projector_out");
+    }
+    r->tap_suffix = NULL;
     scratch_reset(r, mark);
 }
 

@@ -16,9 +16,16 @@ struct vision {
 void vision_load(struct vision *v, struct loader *ld, const struct model_config *cfg);
 void vision_reset(struct vision *v);
 
-/* pixels U8 [v, S, S, 3] -> out [v * n, hidden], n = rows of one such view. Tap: projector_out. */
-void vision_encode(struct run *r, const struct vision *v, tensor out, tensor pixels,
-                   enum view_size size);
+/* Views to encode together. */
+struct views {
+    int n[VIEW_SIZES];
+    tensor pixels[VIEW_SIZES]; /* U8 [n, S, S, 3]; of no meaning where n is 0 */
+};
+
+/* out [vision_rows, hidden]: the rows of all tiles, then those of all global views.  A view's rows do not depend on the
+ * others'.  Tap: projector_out, by size. */
+void vision_encode(struct run *r, const struct vision *v, tensor out, const struct views *views);
+int64_t vision_rows(const struct vision *v, const struct views *views);
 
 /* Rows of one view; rows of a page with n_tile tiles: locals, then global, then one separator. */
 int vision_view_rows(const struct vision *v, enum view_size size);

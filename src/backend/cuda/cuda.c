@@ -134,6 +134,7 @@ static void cuda_close(struct device *d)
     }
     free(d->table);
     cudaFreeHost(d->choosing.host);
+    cuda_marks_close(d);
     cudaFreeHost(d->staging.base);
     if (d->stream)
         cudaStreamDestroy(d->stream);
@@ -167,7 +168,7 @@ static void cuda_info(const struct device *d, struct device_info *info)
     *info = (struct device_info){
         .threads = 1,
         .kv_block_tok = 64,
-        .view_batch = d->is_f32 ? 2 : 6,
+        .view_batch = d->is_f32 ? 2 : 7, /* an A4 page */
         .act = d->is_f32 ? DT_F32 : DT_BF16,
         .replays = d->recorder != NULL,
     };
@@ -297,6 +298,9 @@ const struct backend backend_cuda = {
 
     .step = cuda_step,
     .sample = cuda_sample,
+
+    .mark = cuda_mark,
+    .between = cuda_between,
 
     .kv_open = cuda_kv_open,
     .kv_close = cuda_kv_close,

@@ -80,6 +80,7 @@ struct device {
     struct expert_table *table;
     int n_table;
     struct lt *lt;
+    cudaEvent_t *mark; /* [BACKEND_MARKS], NULL until one is asked for */
     char name[32];
 };
 
@@ -124,6 +125,11 @@ int recorder_end(struct device *d);
 /* A step that broke off leaves no recording behind; kv's steps, or all (NULL), are forgotten. */
 void recorder_abandon(struct device *d);
 void recorder_forget(struct device *d, const struct kv *kv);
+
+/* ---- moments: mark.c ------------------------------------------------------------------------- */
+int cuda_mark(struct device *d, int i);
+int cuda_between(struct device *d, int from, int to, double *ms);
+void cuda_marks_close(struct device *d);
 
 /* ---- cuBLASLt, found at run time: lt.c ------------------------------------------------------- */
 /* NULL where the library is missing; own kernels then do everything. */
