@@ -113,19 +113,20 @@ struct route {
     const float *router; /* [n_expert][width]                                           */
     int rows, width, n_expert, n_pick, tile_rows, tile_cap;
     bool is_f32, router_bf16;
-    float *logit;  /* [rows][n_expert]                                            */
-    int32_t *pick; /* [rows][n_pick] experts, largest share first                 */
-    float *share;  /* [rows][n_pick]                                              */
-    int32_t *slot; /* [rows][n_pick] place of each pick among rows sorted by expert */
-    int32_t *row;  /* [rows * n_pick] row of each place                           */
-    int32_t *from; /* [n_expert + 1]                                              */
-    int32_t *tile; /* [tile_cap] expert << 16 | tile of the expert; -1: none      */
+    float *logit;   /* [rows][n_expert]                                            */
+    int32_t *pick;  /* [rows][n_pick] experts, largest share first                 */
+    float *share;   /* [rows][n_pick]                                              */
+    int32_t *slot;  /* [rows][n_pick] place of each pick among rows sorted by expert */
+    int32_t *row;   /* [rows * n_pick] row of each place                           */
+    int32_t *from;  /* [n_expert + 1]                                              */
+    int32_t *tile;  /* [tile_cap] expert << 16 | tile of the expert; -1: none      */
+    int32_t *count; /* [n_expert] work                                             */
 };
 #define LAUNCH_MAX_EXPERT 256
 void launch_route(launch_stream s, const struct route *r);
-/* y += sum over picks, in their order, of share * result[slot] + shared */
-void launch_combine(launch_stream s, float *y, const float *result, const float *shared,
-                    const int32_t *slot, const float *share, int rows, int width, int n_pick);
+/* y += sum over picks, in their order, of share * result[slot] */
+void launch_combine(launch_stream s, float *y, const void *result, const int32_t *slot,
+                    const float *share, int rows, int width, int n_pick, bool is_f32);
 
 /* ---- attention: attend.cu -------------------------------------------------------------------- */
 enum attend_kind { ATTEND_RELPOS, ATTEND_PREFIX, ATTEND_PAGED };

@@ -82,8 +82,7 @@ struct moe_run {
     const struct moe *m;
     const struct expert_table *table;
     struct route route;
-    void *middle, *shared_middle;
-    float *result, *shared;
+    void *middle, *shared_middle, *result;
 };
 
 static int upload_table(struct device *d, const struct weight *w, int n, const void ***out)
@@ -208,6 +207,7 @@ static int route(struct moe_run *r, tensor h)
         o->row = arena_take(&a, n * sizeof *o->row);
         o->from = arena_take(&a, (size_t)(m->n_expert + 1) * sizeof *o->from);
         o->tile = arena_take(&a, (size_t)o->tile_cap * sizeof *o->tile);
+        o->count = arena_take(&a, (size_t)m->n_expert * sizeof *o->count);
         if (pass == 0) {
             void *base;
 
@@ -222,15 +222,11 @@ static int route(struct moe_run *r, tensor h)
 static int take_room(struct moe_run *r, int64_t rows, int64_t width)
 {
     size_t act = cuda_act_size(r->d), n = (size_t)(rows * r->m->n_pick);
-    void *result;
 
     TRY(cuda_work(r->d, WORK_MIDDLE, n * (size_t)r->m->gate[0].n_out * act, &r->middle));
     TRY(cuda_work(r->d, WORK_SHARED, (size_t)(rows * r->m->shared_gate.n_out) * act,
                   &r->shared_middle));
-    TRY(cuda_work(r->d, WORK_RESULT, (n + (size_t)rows) * (size_t)width * sizeof(float), &result));
-    r->result = result;
-    r->shared = r->result + n * (size_t)width;
-    return 0;
+    return cuda_work(r->d, WORK_RESULT, n * (size_t)width * act, &r->result);
 }
 
 /* Rows in the order of places: the copy engine takes whole boxes and cannot pick rows. */
@@ -284,17 +280,16 @@ int cuda_moe_add(struct device *d, tensor y, tensor h, const struct moe *m)
     tensor middle = tensor_view(r.middle, h.dtype, 2, n, m->gate[0].n_out, 1, 1);
     tensor shared_middle = tensor_view(r.shared_middle, h.dtype, 2, rows, m->shared_gate.n_out, 1,
                                        1);
-    tensor result = tensor_view(r.result, DT_F32, 2, n, width, 1, 1);
-    tensor shared = tensor_view(r.shared, DT_F32, 2, rows, width, 1, 1);
+    tensor result = tensor_view(r.result, h.dtype, 2, n, width, 1, 1);
 
     TRY(cuda_linear_swiglu(d, shared_middle, h, &m->shared_gate, &m->shared_up));
-    TRY(cuda_linear(d, shared, shared_middle, &m->shared_down, LINEAR_SET));
+    TRY(cuda_linear(d, y, shared_middle, &m->shared_down, LINEAR_ADD));
     is_wide = r.route.tile_rows == 128 && r.table->down_map;
     if (is_wide)
         TRY(places(&r, h, &h));
     TRY(experts(&r, middle, h, m->gate, false, is_wide));
     TRY(experts(&r, result, middle, m->down, true, is_wide));
-    launch_combine(d->stream, y.data, r.result, r.shared, r.route.slot, r.route.share, (int)rows,
-                   (int)width, m->n_pick);
+    launch_combine(d->stream, y.data, r.result, r.route.slot, r.route.share, (int)rows, (int)width,
+                   m->n_pick, h.dtype == DT_F32);
     return cuda_launched("moe");
 }

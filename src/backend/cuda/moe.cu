@@ -141,8 +141,30 @@ __device__ void sum_up(const int *count, int *from, int *tile, int n_expert, int
         from[0] = tile[0] = 0;
 }
 
-// Counting sort of all picks by expert, and the list of tiles; one block, which also picks when
-// tokens are few.
+// A counting sort of all picks by expert, and the list of tiles.  Few picks: one block does all of
+// it, which also picks. Many: a first kernel counts, block by block, and a second one, whose blocks each add up the
+// counts for themselves, gives out the places.
+__device__ __forceinline__ void give_place(const struct route &r, const int *from, int i)
+{
+    int at = from[r.pick[i]] + r.slot[i];
+
+    r.slot[i] = at;
+    r.row[at] = i / r.n_pick;
+}
+
+__device__ __forceinline__ void list_tiles(const struct route &r, const int *from, const int *tile)
+{
+    int tid = threadIdx.x;
+
+    if (tid <= r.n_expert)
+        r.from[tid] = from[tid];
+    if (tid < r.n_expert)
+        for (int t = tile[tid]; t < tile[tid + 1]; t++)
+            r.tile[t] = tid << 16 | (t - tile[tid]);
+    for (int t = tile[r.n_expert] + tid; t < r.tile_cap; t += ROUTE_THREADS)
+        r.tile[t] = -1;
+}
+
 __global__ void __launch_bounds__(ROUTE_THREADS) sort_kernel(const struct route r, bool picks)
 {
     __shared__ int count[LAUNCH_MAX_EXPERT], from[LAUNCH_MAX_EXPERT + 1],
@@ -161,19 +183,55 @@ __global__ void __launch_bounds__(ROUTE_THREADS) sort_kernel(const struct route 
     if (tid < 32)
         sum_up(count, from, tile, r.n_expert, r.tile_rows);
     __syncthreads();
-    if (tid <= r.n_expert)
-        r.from[tid] = from[tid];
-    for (int i = tid; i < n; i += ROUTE_THREADS) {
-        int at = from[r.pick[i]] + r.slot[i];
+    for (int i = tid; i < n; i += ROUTE_THREADS)
+        give_place(r, from, i);
+    list_tiles(r, from, tile);
+}
 
-        r.slot[i] = at;
-        r.row[at] = i / r.n_pick;
-    }
+__global__ void __launch_bounds__(ROUTE_THREADS) count_kernel(const struct route r)
+{
+    __shared__ int count[LAUNCH_MAX_EXPERT], first[LAUNCH_MAX_EXPERT];
+    int i = blockIdx.x * ROUTE_THREADS + threadIdx.x, tid = threadIdx.x, slot = 0;
+    bool is_one = i < r.rows * r.n_pick;
+
+    if (tid < LAUNCH_MAX_EXPERT)
+        count[tid] = 0;
+    __syncthreads();
+    if (is_one)
+        slot = atomicAdd(&count[r.pick[i]], 1);
+    __syncthreads();
     if (tid < r.n_expert)
-        for (int t = tile[tid]; t < tile[tid + 1]; t++)
-            r.tile[t] = tid << 16 | (t - tile[tid]);
-    for (int t = tile[r.n_expert] + tid; t < r.tile_cap; t += ROUTE_THREADS)
-        r.tile[t] = -1;
+        first[tid] = atomicAdd(&r.count[tid], count[tid]);
+    __syncthreads();
+    if (is_one)
+        r.slot[i] = first[r.pick[i]] + slot;
+}
+
+__global__ void __launch_bounds__(ROUTE_THREADS) place_kernel(const struct route r)
+{
+    __shared__ int from[LAUNCH_MAX_EXPERT + 1], tile[LAUNCH_MAX_EXPERT + 1];
+    int i = blockIdx.x * ROUTE_THREADS + threadIdx.x;
+
+    if (threadIdx.x < 32)
+        sum_up(r.count, from, tile, r.n_expert, r.tile_rows);
+    __syncthreads();
+    if (i < r.rows * r.n_pick)
+        give_place(r, from, i);
+    if (blockIdx.x == 0)
+        list_tiles(r, from, tile);
+}
+
+static void sort(launch_stream s, const struct route *r, bool picks)
+{
+    unsigned blocks = (unsigned)(r->rows * r->n_pick + ROUTE_THREADS - 1) / ROUTE_THREADS;
+
+    if (picks || blocks <= 2) {
+        sort_kernel<<<1, ROUTE_THREADS, 0, s>>>(*r, picks);
+        return;
+    }
+    cudaMemsetAsync(r->count, 0, (size_t)r->n_expert * sizeof *r->count, s);
+    count_kernel<<<blocks, ROUTE_THREADS, 0, s>>>(*r);
+    place_kernel<<<blocks, ROUTE_THREADS, 0, s>>>(*r);
 }
 
 constexpr int MANY = 8; // rows of a block when there are many
@@ -191,7 +249,7 @@ template <class T> static void route(launch_stream s, const struct route *r)
     if (r->rows > few)
         pick_kernel<<<(unsigned)(r->rows + ROUTE_WARPS - 1) / ROUTE_WARPS, ROUTE_THREADS, 0, s>>>(
             *r);
-    sort_kernel<<<1, ROUTE_THREADS, 0, s>>>(*r, r->rows <= few);
+    sort(s, r, r->rows <= few);
 }
 
 void launch_route(launch_stream s, const struct route *r)
@@ -202,25 +260,55 @@ void launch_route(launch_stream s, const struct route *r)
         route<bf16>(s, r);
 }
 
-__global__ void combine_kernel(float *y, const float *result, const float *shared,
-                               const int32_t *slot, const float *share, int width, int n_pick)
+// N numbers of a row at once, when rows are whole multiples of N.
+template <class T, int N>
+__global__ void combine_kernel(float *y, const T *result, const int32_t *slot, const float *share,
+                               int width, int n_pick)
 {
+    struct alignas(N * sizeof(T)) some {
+        T v[N];
+    };
+    struct alignas(N * sizeof(float)) sums {
+        float v[N];
+    };
     int64_t row = blockIdx.x;
 
-    for (int i = threadIdx.x; i < width; i += blockDim.x) {
-        float sum = 0;
+    for (int i = threadIdx.x * N; i < width; i += blockDim.x * N) {
+        sums sum = {}, *to = (sums *)(y + row * width + i), old = *to;
 
-        for (int k = 0; k < n_pick; k++)
-            sum = fmaf(share[row * n_pick + k], result[(int64_t)slot[row * n_pick + k] * width + i],
-                       sum);
-        y[row * width + i] += sum + shared[row * width + i];
+        for (int k = 0; k < n_pick; k++) {
+            some said = *(const some *)(result + (int64_t)slot[row * n_pick + k] * width + i);
+
+#pragma unroll
+            for (int c = 0; c < N; c++)
+                sum.v[c] = fmaf(share[row * n_pick + k], to_f32(said.v[c]), sum.v[c]);
+        }
+#pragma unroll
+        for (int c = 0; c < N; c++)
+            sum.v[c] += old.v[c];
+        *to = sum;
     }
 }
 
-void launch_combine(launch_stream s, float *y, const float *result, const float *shared,
-                    const int32_t *slot, const float *share, int rows, int width, int n_pick)
+template <class T>
+static void combine(launch_stream s, float *y, const void *result, const int32_t *slot,
+                    const float *share, int rows, int width, int n_pick)
 {
-    combine_kernel<<<(unsigned)rows, 256, 0, s>>>(y, result, shared, slot, share, width, n_pick);
+    if (width % 4 == 0)
+        combine_kernel<T, 4>
+            <<<(unsigned)rows, 320, 0, s>>>(y, (const T *)result, slot, share, width, n_pick);
+    else
+        combine_kernel<T, 1>
+            <<<(unsigned)rows, 320, 0, s>>>(y, (const T *)result, slot, share, width, n_pick);
+}
+
+void launch_combine(launch_stream s, float *y, const void *result, const int32_t *slot,
+                    const float *share, int rows, int width, int n_pick, bool is_f32)
+{
+    if (is_f32)
+        combine<float>(s, y, result, slot, share, rows, width, n_pick);
+    else
+        combine<bf16>(s, y, result, slot, share, rows, width, n_pick);
 }
 
 int launch_prepare_moe(int shared_bytes)
