@@ -1,7 +1,7 @@
 /* The stages of a page on one device, timed apart: vision, prefill, decode; and where the time
  * goes, op by op.
  *
- *   bench_gpu_stages MODEL_DIR [DEVICE [PRECISION [REPEATS]]]
+ *   bench_gpu_stages MODEL_DIR [DEVICE [PRECISION [REPEATS [STAGE]]]]
  *
  * Every figure is the wall clock around calls that end with the device idle, the median of REPEATS
  * after two warm-ups, with the spread (largest - smallest) behind it; "device" is the same between
@@ -31,6 +31,7 @@ enum {
 static struct model model;
 static struct runner rn;
 static int repeats = 20;
+static const char *only = ""; /* stages whose names begin so */
 
 /* ---- op by op: a record that marks the end of each call --------------------------------------- */
 struct op_time {
@@ -215,22 +216,17 @@ static int32_t *id, *pos, *slot, *seq_row, *seq_len, *block, *out_row;
 static struct pick *next;
 static struct sample_ask *ask;
 
-static tensor upload(enum view_size size, int n)
-{
-    int side = view_px(size);
-    tensor px = scratch_upload(&rn.run, DT_U8, (int64_t)n * side, 3 * side, pixels[size]);
-
-    return tensor_view(px.data, DT_U8, 4, n, side, side, 3);
-}
-
 /* All views of n pages, a page at a time. */
 static void vision_stage(int n)
 {
-    struct views views = {.n = {[TILE_VIEW] = N_TILE, [GLOBAL_VIEW] = 1}};
+    static const unsigned char *tile[N_TILE], *global[1];
+    struct views views = {.n = {[TILE_VIEW] = N_TILE, [GLOBAL_VIEW] = 1},
+                          .pixels = {[TILE_VIEW] = tile, [GLOBAL_VIEW] = global}};
 
+    global[0] = pixels[GLOBAL_VIEW];
+    for (int i = 0; i < N_TILE; i++)
+        tile[i] = pixels[TILE_VIEW] + (size_t)i * 768 * 768 * 3;
     for (int p = 0; p < n; p++) {
-        for (int v = 0; v < VIEW_SIZES; v++)
-            views.pixels[v] = upload(v, views.n[v]);
         vision_encode(&rn.run, &model.vision,
                       tensor_rows(visual, 0, vision_rows(&model.vision, &views)), &views);
         scratch_reset(&rn.run, 0);
@@ -311,6 +307,11 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static bool is_wanted(const char *name)
+{
+    return strncmp(name, only, strlen(only)) == 0;
+}
+
 static double median_of(double *ms, double *spread)
 {
     qsort(ms, (size_t)repeats, sizeof *ms, by_size);
@@ -323,6 +324,8 @@ static void time_stage(const char *name, void (*stage)(int), int n, double floor
 {
     double wall[MAX_REPEATS], device[MAX_REPEATS], ms, spread, device_ms, device_spread;
 
+    if (!is_wanted(name))
+        return;
     for (int i = -2; i < repeats; i++) {
         int64_t start = clock_ns();
 
@@ -362,6 +365,8 @@ static void break_down(const char *name, void (*stage)(int), int n)
     const struct backend *real = rn.run.be;
     struct backend timing = timing_backend();
 
+    if (!is_wanted(name))
+        return;
     for (int i = 0; i < N_OP; i++)
         op_time[i].ms = op_time[i].n = 0;
     memset(shape_time, 0, sizeof shape_time);
@@ -418,11 +423,14 @@ int main(int argc, char **argv)
                             .kv_block_tok = BLOCK};
 
     if (argc < 2) {
-        fprintf(stderr, "usage: bench_gpu_stages MODEL_DIR [DEVICE [PRECISION [REPEATS]]]\n");
+        fprintf(stderr,
+                "usage: bench_gpu_stages MODEL_DIR [DEVICE [PRECISION [REPEATS [STAGE]]]]\n");
         return 2;
     }
     if (argc > 4)
         repeats = MIN(MAX(atoi(argv[4]), 1), MAX_REPEATS);
+    if (argc > 5)
+        only = argv[5];
     die(model_open(&model, argv[1], device, &dev), "model");
     if (!model.be->mark) {
         fprintf(stderr, "device: %s has no clock of its own; this measures GPUs\n", device);
@@ -438,7 +446,8 @@ int main(int argc, char **argv)
     time_stage("vision, 1 page", vision_stage, 1, 7.087, 1, "pages/s");
     time_stage("prefill, 1 page", prefill_stage, 1, 1.809, PROMPT, "tokens/s");
     time_stage("prefill, 8 pages", prefill_stage, 8, 9.285, 8 * PROMPT, "tokens/s");
-    fill_cache();
+    if (strncmp(only, "decode", 6) == 0 || !*only)
+        fill_cache();
     time_stage("decode, 1", decode_stage, 1, 0.293, 1, "tokens/s");
     time_stage("decode, 8", decode_stage, 8, 0.956, 8, "tokens/s");
     time_stage("decode, 32", decode_stage, 32, 1.932, 32, "tokens/s");
@@ -446,6 +455,7 @@ int main(int argc, char **argv)
     time_stage("decode, 256", decode_stage, 256, 6.728, 256, "tokens/s");
     time_stage("decode, 512", decode_stage, 512, 12.307, 512, "tokens/s");
     break_down("vision, 1 page", vision_stage, 1);
+    break_down("prefill, 1 page", prefill_stage, 1);
     break_down("prefill, 8 pages", prefill_stage, 8);
     break_down("decode, 1", decode_stage, 1);
     break_down("decode, 100", decode_stage, 100);

@@ -9,23 +9,15 @@
 
 /* ---- open: measure, then allocate ------------------------------------------------------------------------------------ */
 
-static tensor pixels_of(tensor rows, int n_view, int side)
-{
-    return tensor_view(rows.data, DT_U8, 4, n_view, side, side, 3);
-}
-
 /* A global view needs more than a tile, so a group of them is the largest. */
 static void dry_encode(struct runner *rn, int n_view)
 {
     struct run *r = &rn->run;
     const struct vision *v = &rn->model->vision;
-    int side = view_px(GLOBAL_VIEW);
     struct views views = {.n = {[GLOBAL_VIEW] = n_view}};
-    tensor out = scratch(r, DT_F32, vision_rows(v, &views), rn->model->cfg.decoder.hidden);
 
-    views.pixels[GLOBAL_VIEW] = pixels_of(scratch(r, DT_U8, (int64_t)n_view * side, 3 * side),
-                                          n_view, side);
-    vision_encode(r, v, out, &views);
+    vision_encode(r, v, scratch(r, DT_F32, vision_rows(v, &views), rn->model->cfg.decoder.hidden),
+                  &views);
     scratch_reset(r, 0);
 }
 
@@ -144,21 +136,6 @@ static enum view_size size_of(const struct sched_view *v)
     return v->view < v->page->n_tile ? TILE_VIEW : GLOBAL_VIEW;
 }
 
-/* The views of a group that have that size, one behind the other. */
-static void upload_views(struct runner *rn, struct views *views, const struct sched_view *view,
-                         int n_view, enum view_size size)
-{
-    struct run *r = &rn->run;
-    int side = view_px(size), n = views->n[size], at = 0;
-    tensor rows = scratch(r, DT_U8, (int64_t)n * side, 3 * side);
-
-    for (int i = 0; i < n_view; i++)
-        if (size_of(&view[i]) == size)
-            op_upload(r, tensor_rows(rows, (int64_t)at++ * side, side),
-                      view_pixels(request_of(view[i].page), view[i].view));
-    views->pixels[size] = pixels_of(rows, n, side);
-}
-
 /* A page's rows: locals first, then the global view, then the separator. */
 static void put_rows(struct runner *rn, const struct sched_view *v, tensor rows)
 {
@@ -172,23 +149,15 @@ static void put_rows(struct runner *rn, const struct sched_view *v, tensor rows)
         op_copy(r, visual_rows(rn, q, q->n_visual - 1, 1), vis->separator);
 }
 
-int runner_encode(struct runner *rn, const struct sched_view *view, int n_view)
+static void encode_views(struct runner *rn, const struct sched_view *view, int n_view,
+                         const struct views *views)
 {
     struct run *r = &rn->run;
     const struct vision *v = &rn->model->vision;
-    struct views views = {0};
+    tensor out = scratch(r, DT_F32, vision_rows(v, views), rn->model->cfg.decoder.hidden);
+    int at[VIEW_SIZES] = {[GLOBAL_VIEW] = views->n[TILE_VIEW] * vision_view_rows(v, TILE_VIEW)};
 
-    for (int i = 0; i < n_view; i++) {
-        TRY(take_visual(rn, request_of(view[i].page)));
-        views.n[size_of(&view[i])]++;
-    }
-    tensor out = scratch(r, DT_F32, vision_rows(v, &views), rn->model->cfg.decoder.hidden);
-    int at[VIEW_SIZES] = {[GLOBAL_VIEW] = views.n[TILE_VIEW] * vision_view_rows(v, TILE_VIEW)};
-
-    for (int s = 0; s < VIEW_SIZES; s++)
-        if (views.n[s])
-            upload_views(rn, &views, view, n_view, s);
-    vision_encode(r, v, out, &views);
+    vision_encode(r, v, out, views);
     for (int i = 0; i < n_view; i++) {
         enum view_size s = size_of(&view[i]);
         int n_row = vision_view_rows(v, s);
@@ -197,7 +166,27 @@ int runner_encode(struct runner *rn, const struct sched_view *view, int n_view)
         at[s] += n_row;
     }
     scratch_reset(r, 0);
-    return run_finish(r);
+}
+
+int runner_encode(struct runner *rn, const struct sched_view *view, int n_view)
+{
+    const unsigned char **pixels = mem_alloc((size_t)n_view * VIEW_SIZES * sizeof *pixels);
+    struct views views = {.pixels = {pixels, pixels + n_view}};
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < n_view; i++) {
+        struct request *q = request_of(view[i].page);
+        enum view_size s = size_of(&view[i]);
+
+        views.pixels[s][views.n[s]++] = view_pixels(q, view[i].view);
+        rc = take_visual(rn, q);
+    }
+    if (rc == 0) {
+        encode_views(rn, view, n_view, &views);
+        rc = run_finish(&rn->run);
+    }
+    free(pixels);
+    return rc;
 }
 
 int64_t runner_now_ns(const struct runner *rn)

@@ -32,6 +32,21 @@ int64_t vision_rows(const struct vision *v, const struct views *views)
            (int64_t)views->n[GLOBAL_VIEW] * vision_view_rows(v, GLOBAL_VIEW);
 }
 
+static void encode_maps(struct run *r, const struct vision *v, tensor feat,
+                        const struct views *views, enum view_size size)
+{
+    size_t mark = scratch_mark(r);
+    int n = views->n[size], side = view_px(size);
+    tensor rows = scratch(r, DT_U8, (int64_t)n * side, 3 * side);
+
+    for (int i = 0; !r->is_dry && i < n; i++)
+        op_upload(r, tensor_rows(rows, (int64_t)i * side, side), views->pixels[size][i]);
+    sam_encode(r, &v->sam, part(v, feat, views, size),
+               tensor_view(rows.data, DT_U8, 4, n, side, side, 3), size);
+    scratch_reset(r, mark);
+}
+
+/* Global views first: the tiles, most of the pixels, are then on their way while these are computed. */
 void vision_encode(struct run *r, const struct vision *v, tensor out, const struct views *views)
 {
     size_t mark = scratch_mark(r);
@@ -40,7 +55,7 @@ void vision_encode(struct run *r, const struct vision *v, tensor out, const stru
     for (int i = 0; i < VIEW_SIZES; i++) {
         r->tap_suffix = view_suffix(i);
         if (views->n[i])
-            sam_encode(r, &v->sam, part(v, feat, views, i), views->pixels[i], i);
+            encode_maps(r, v, feat, views, i);
     }
     flow_encode(r, &v->flow, seen, feat, views->n);
     op_linear(r, out, seen, &v->projector);

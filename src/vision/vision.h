@@ -16,10 +16,10 @@ struct vision {
 void vision_load(struct vision *v, struct loader *ld, const struct model_config *cfg);
 void vision_reset(struct vision *v);
 
-/* Views to encode together. */
+/* Views to encode together: n of each size, host addresses of their pixels, S x S x 3 bytes each. */
 struct views {
     int n[VIEW_SIZES];
-    tensor pixels[VIEW_SIZES]; /* U8 [n, S, S, 3]; of no meaning where n is 0 */
+    const unsigned char **pixels[VIEW_SIZES]; /* [n]; not read in a dry run */
 };
 
 /* out [vision_rows, hidden]: the rows of all tiles, then those of all global views.  A view's rows do not depend on the

@@ -78,7 +78,7 @@ static void prompts_share_the_chunk_and_decoding_is_beside_it(void **state)
     close_sched(&f);
 }
 
-static void views_of_one_size_come_from_many_pages(void **state)
+static void views_of_both_sizes_come_from_many_pages(void **state)
 {
     struct fixture f;
     struct sched_page a = page_of(CLASS_NORMAL, 0, 0, 20, 40), b = a, c = a;
@@ -91,19 +91,16 @@ static void views_of_one_size_come_from_many_pages(void **state)
     sched_add(&f.s, &a);
     sched_add(&f.s, &b);
     sched_add(&f.s, &c);
-    assert_true(
-        sched_next(&f.s, 0)); /* four tiles: three of a, one of c; b has only its global view */
+    assert_true(sched_next(&f.s, 0)); /* all of a: three tiles and the global view */
     assert_int_equal(f.s.step.n_view, 4);
-    assert_ptr_equal(f.s.step.view[3].page, &c);
+    assert_ptr_equal(f.s.step.view[3].page, &a);
+    assert_int_equal(f.s.step.view[3].view, 3);
     assert_int_equal(f.s.step.n_part, 0);
     sched_commit(&f.s, 1);
-    assert_true(sched_next(&f.s, 0)); /* the global views of a and b; c still has a tile */
-    assert_int_equal(f.s.step.n_view, 2);
-    assert_int_equal(f.s.step.view[0].view, 3);
-    assert_ptr_equal(f.s.step.view[1].page, &b);
-    sched_commit(&f.s, 1);
-    assert_true(sched_next(&f.s, 0)); /* c's last tile, while a's prompt runs */
-    assert_int_equal(f.s.step.n_view, 1);
+    assert_true(sched_next(&f.s, 0)); /* the one view of b and all of c, while a's prompt runs */
+    assert_int_equal(f.s.step.n_view, 4);
+    assert_ptr_equal(f.s.step.view[0].page, &b);
+    assert_ptr_equal(f.s.step.view[1].page, &c);
     expect_part(&f.s, 0, &a, 8, false);
     sched_drop(&f.s, &a);
     assert_int_equal(f.s.step.n_part, 0); /* a page that leaves is out of the planned step too */
@@ -337,7 +334,7 @@ int main(void)
         cmocka_unit_test(a_retry_gives_up_the_last_place),
         cmocka_unit_test(retries_give_blocks_back),
         cmocka_unit_test(prompts_share_the_chunk_and_decoding_is_beside_it),
-        cmocka_unit_test(views_of_one_size_come_from_many_pages),
+        cmocka_unit_test(views_of_both_sizes_come_from_many_pages),
         cmocka_unit_test(the_youngest_gives_way_and_comes_back),
         cmocka_unit_test(a_page_that_can_never_fit_is_refused),
         cmocka_unit_test(a_known_prompt_is_taken_over),

@@ -136,14 +136,13 @@ int launch_tile_rows(int rows)
 }
 
 // All tiles give the same bits, so the choice is one of speed: the largest of which there are
-// enough to fill the machine.
+// enough to fill the machine; linear90.cu, which keeps more in flight, is the best for few as well.
 static int best_tile_rows(const struct product *p)
 {
-    enum { ENOUGH = 96 };
-    int width = p->out == PRODUCT_SWIGLU ? 128 : p->is_sm90 ? 256 : 128;
-    int64_t tiles = (int64_t)((p->rows + 127) / 128) * ((p->n + width - 1) / width);
+    int64_t tiles = (int64_t)((p->rows + 127) / 128) * ((p->n + 127) / 128);
+    bool are_few = p->is_sm90 ? p->rows <= 256 && tiles < 48 : tiles < 96;
 
-    if (p->rows > 64 && tiles < ENOUGH)
+    if (p->rows > 64 && are_few)
         return 64;
     return launch_tile_rows(p->rows);
 }

@@ -72,38 +72,50 @@ __device__ void pick(const struct route &r, int token, const float *logit)
     }
 }
 
-// Logits: a warp an expert, TOKENS rows a block, so that with many rows the router's matrix is read
-// once for eight of them.  A dot product is 32 sums of every 32nd term, then a tree, whatever TOKENS.
-template <class T, int TOKENS>
+// Logits: a warp has EXPERTS experts and TOKENS rows, so that with many rows the router's matrix is
+// read once for eight of them, and a row once for four experts.  A dot product is 32 sums of every
+// 32nd term, then a tree, whatever TOKENS and EXPERTS.
+template <class T, int TOKENS, int EXPERTS>
 __global__ void __launch_bounds__(LOGIT_WARPS * 32) logit_kernel(const struct route r)
 {
-    extern __shared__ float row[]; // [TOKENS][width]
-    int lane = threadIdx.x & 31, e = blockIdx.x * LOGIT_WARPS + threadIdx.x / 32;
+    constexpr int AT_ONCE = TOKENS * EXPERTS > 8 ? 2 : 20; // loads on their way
+    extern __shared__ float row[];                         // [TOKENS][width]
+    int lane = threadIdx.x & 31, e = (blockIdx.x * LOGIT_WARPS + threadIdx.x / 32) * EXPERTS;
     int first = blockIdx.y * TOKENS, n = min(TOKENS, r.rows - first);
-    const float *w = r.router + (int64_t)e * r.width;
-    float sum[TOKENS] = {};
+    float sum[EXPERTS][TOKENS] = {};
 
-    for (int i = threadIdx.x; i < n * r.width; i += LOGIT_WARPS * 32)
-        row[i] = to_f32(((const T *)r.h)[(int64_t)first * r.width + i]);
+    for (int i = threadIdx.x; i < TOKENS * r.width; i += LOGIT_WARPS * 32)
+        row[i] = i < n * r.width ? to_f32(((const T *)r.h)[(int64_t)first * r.width + i]) : 0.0f;
     __syncthreads();
     if (e >= r.n_expert)
         return;
-#pragma unroll 20 // loads on their way at once
+#pragma unroll AT_ONCE
     for (int i = lane; i < r.width; i += 32) {
-        float one = round_to_bf16(w[i], r.router_bf16);
+        float x[TOKENS];
 
 #pragma unroll
         for (int t = 0; t < TOKENS; t++)
-            if (t < n)
-                sum[t] = fmaf(row[t * r.width + i], one, sum[t]);
+            x[t] = row[t * r.width + i];
+#pragma unroll
+        for (int c = 0; c < EXPERTS; c++) {
+            float one = round_to_bf16(r.router[(int64_t)min(e + c, r.n_expert - 1) * r.width + i],
+                                      r.router_bf16);
+
+#pragma unroll
+            for (int t = 0; t < TOKENS; t++)
+                sum[c][t] = fmaf(x[t], one, sum[c][t]);
+        }
     }
 #pragma unroll
-    for (int t = 0; t < TOKENS; t++) {
-        float all = warp_sum(sum[t]);
+    for (int c = 0; c < EXPERTS; c++)
+#pragma unroll
+        for (int t = 0; t < TOKENS; t++) {
+            float all = warp_sum(sum[c][t]);
 
-        if (lane == 0 && t < n)
-            r.logit[(int64_t)(first + t) * r.n_expert + e] = round_to_bf16(all, r.router_bf16);
-    }
+            if (lane == 0 && t < n && e + c < r.n_expert)
+                r.logit[(int64_t)(first + t) * r.n_expert + e + c] = round_to_bf16(all,
+                                                                                   r.router_bf16);
+        }
 }
 
 // A warp a token, where there are too many for one block.
@@ -234,18 +246,29 @@ static void sort(launch_stream s, const struct route *r, bool picks)
     place_kernel<<<blocks, ROUTE_THREADS, 0, s>>>(*r);
 }
 
-constexpr int MANY = 8; // rows of a block when there are many
+constexpr int MANY = 8, EACH = 4; // rows of a block, and experts of a warp with very many rows
+
+template <class T, int TOKENS, int EXPERTS>
+static void find_logits(launch_stream s, const struct route *r)
+{
+    int experts = LOGIT_WARPS * EXPERTS;
+    dim3 grid((unsigned)((r->n_expert + experts - 1) / experts),
+              (unsigned)((r->rows + TOKENS - 1) / TOKENS));
+
+    logit_kernel<T, TOKENS, EXPERTS>
+        <<<grid, LOGIT_WARPS * 32, TOKENS * r->width *(int)sizeof(float), s>>>(*r);
+}
 
 template <class T> static void route(launch_stream s, const struct route *r)
 {
-    int bytes = r->width * (int)sizeof(float), few = 4 * ROUTE_WARPS;
-    unsigned across = (unsigned)(r->n_expert + LOGIT_WARPS - 1) / LOGIT_WARPS;
+    int few = 4 * ROUTE_WARPS;
 
-    if (r->rows >= 16)
-        logit_kernel<T, MANY><<<dim3(across, (unsigned)(r->rows + MANY - 1) / MANY),
-                                LOGIT_WARPS * 32, MANY * bytes, s>>>(*r);
+    if (r->rows >= 512)
+        find_logits<T, MANY, EACH>(s, r);
+    else if (r->rows >= 16)
+        find_logits<T, MANY, 1>(s, r);
     else
-        logit_kernel<T, 1><<<dim3(across, (unsigned)r->rows), LOGIT_WARPS * 32, bytes, s>>>(*r);
+        find_logits<T, 1, 1>(s, r);
     if (r->rows > few)
         pick_kernel<<<(unsigned)(r->rows + ROUTE_WARPS - 1) / ROUTE_WARPS, ROUTE_THREADS, 0, s>>>(
             *r);
@@ -315,7 +338,9 @@ int launch_prepare_moe(int shared_bytes)
 {
     cudaError_t rc = cudaSuccess;
 
-    allow_shared(logit_kernel<float, MANY>, shared_bytes, &rc);
-    allow_shared(logit_kernel<bf16, MANY>, shared_bytes, &rc);
+    allow_shared(logit_kernel<float, MANY, 1>, shared_bytes, &rc);
+    allow_shared(logit_kernel<bf16, MANY, 1>, shared_bytes, &rc);
+    allow_shared(logit_kernel<float, MANY, EACH>, shared_bytes, &rc);
+    allow_shared(logit_kernel<bf16, MANY, EACH>, shared_bytes, &rc);
     return rc;
 }
