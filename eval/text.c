@@ -38,7 +38,7 @@ void eval_text_reset(struct eval_text *t)
 
 const char *eval_norm_name(enum eval_norm norm)
 {
-    static const char *const names[] = {"raw", "N1", "N2"};
+    static const char *const names[] = {"as is", "raw", "N1", "N2"};
 
     return names[norm];
 }
@@ -214,9 +214,10 @@ struct eval_text eval_text_of(const char *utf8, size_t n, enum eval_norm norm)
 {
     struct eval_text t;
 
-    if (norm == EVAL_N0) {
+    if (norm <= EVAL_N0) {
         t = decode(utf8, n);
-        strip(&t);
+        if (norm == EVAL_N0)
+            strip(&t);
         return t;
     }
     size_t n_plain = 0;

@@ -14,13 +14,14 @@ struct eval_text {
 };
 void eval_text_reset(struct eval_text *t);
 
-/* EVAL_N0  ends stripped of white space, else as it is
+/* EVAL_AS_IS  nothing changed
+ * EVAL_N0  ends stripped of white space, else as it is
  * EVAL_N1  marks of Markdown, HTML and math removed as recto's txt format removes them; NFC; runs of white
  *          space are one space; ends stripped.  The default.
  * EVAL_N2  N1, then NFKC, case folded, and quotes and dashes made plain: ' " -
  * White space: Unicode categories Zs, Zl, Zp and the controls TAB to CR. */
-enum eval_norm { EVAL_N0, EVAL_N1, EVAL_N2 };
-/* "raw", "N1", "N2" */
+enum eval_norm { EVAL_AS_IS, EVAL_N0, EVAL_N1, EVAL_N2 };
+/* "as is", "raw", "N1", "N2" */
 const char *eval_norm_name(enum eval_norm norm);
 
 /* From UTF-8; a byte that is not part of it counts as U+FFFD. Free with eval_text_reset. */

@@ -36,6 +36,7 @@ static void take(const struct recto_page *p, struct got *g)
     struct buf boxes = {0};
     size_t n;
 
+    buf_text(&boxes, "");
     if (p->status != RECTO_PAGE_OK)
         fail_msg("status %s: %s", recto_status_name(p->status), p->error_text ? p->error_text : "");
     assert_int_equal(recto_write("md", &p, 1, &g->text, &n), 0);
@@ -59,7 +60,7 @@ static struct got read_bytes(const struct buf *b)
     recto_options_init(&o);
     assert_int_equal(recto_submit(engine, &in, &o, &request), 0);
     for (bool done = false; !done;) {
-        assert_int_equal(recto_poll(engine, &ev, 120000), 1);
+        assert_int_equal(recto_poll(engine, &ev, 600000), 1);
         if (ev.kind == RECTO_EVENT_PAGE)
             take(ev.page, &g);
         done = ev.kind == RECTO_EVENT_DONE;

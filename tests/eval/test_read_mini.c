@@ -42,7 +42,7 @@ static char *read_text(const char *path)
     o.task = RECTO_TASK_TEXT;
     assert_int_equal(recto_submit(engine, &(struct recto_input){.path = path}, &o, &request), 0);
     for (bool done = false; !done;) {
-        assert_int_equal(recto_poll(engine, &ev, 120000), 1);
+        assert_int_equal(recto_poll(engine, &ev, 600000), 1);
         if (ev.kind == RECTO_EVENT_PAGE) {
             const struct recto_page *page = ev.page;
 
