@@ -42,6 +42,8 @@ int page_options_from(const struct options *o, struct recto_options *p);
 /* The options that concern how documents are opened and drawn; *password is owned by the caller, in
  * points into o and it. 0, or an exit code after a message. */
 int input_options_from(const struct options *o, struct recto_input *in, char **password);
+/* The options that concern how results are written, over recto_write_options_init's defaults. w points into o. */
+void write_options_from(const struct options *o, struct recto_write_options *w);
 /* "20/90", "3/all" or "off" as guard_n and guard_w of recto_options; NULL leaves 0, 0.  0 or
  * EXIT_USAGE. */
 int guard_from(const struct options *o, int *n, int *w);

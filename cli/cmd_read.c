@@ -272,22 +272,26 @@ static void fill_facts(struct run *r, const struct options *o)
     w->precision = r->identity.info.precision;
     w->task = opt_text(o, OPT_TASK) ? opt_text(o, OPT_TASK) : "markdown";
     w->prompt = opt_text(o, OPT_PROMPT);
-    w->dpi = opt_text(o, OPT_DPI) ? opt_text(o, OPT_DPI) : "auto";
+    snprintf(r->dpi, sizeof r->dpi, "%d", r->input.dpi);
+    w->dpi = r->input.dpi ? r->dpi : "auto";
     w->guard = r->guard;
-    w->rotate = opt_text(o, OPT_ROTATE) ? opt_text(o, OPT_ROTATE) : "auto";
+    w->rotate = opt_text(o, OPT_ROTATE)               ? opt_text(o, OPT_ROTATE)
+                : r->page.rotate == RECTO_ROTATE_AUTO ? "auto"
+                                                      : "off";
     w->max_tokens = r->page.max_tokens > 0 ? r->page.max_tokens : -1;
     w->retries = r->page.retries;
     if (opt_text(o, OPT_GUARD))
         snprintf(r->guard, sizeof r->guard, "%s", opt_text(o, OPT_GUARD));
     else
-        snprintf(r->guard, sizeof r->guard, "%d/%d", r->identity.info.guard_n,
-                 r->identity.info.guard_w);
+        snprintf(r->guard, sizeof r->guard, "%d/%d",
+                 r->page.guard_n ? r->page.guard_n : r->identity.info.guard_n,
+                 r->page.guard_n ? r->page.guard_w : r->identity.info.guard_w);
 }
 
 static int prepare(struct run *r, const struct options *o)
 {
     settings_from(o, &r->settings);
-    recto_write_options_init(&r->write);
+    write_options_from(o, &r->write);
     int rc = page_options_from(o, &r->page);
     if (rc == 0)
         rc = input_options_from(o, &r->input, &r->password);

@@ -43,6 +43,7 @@ struct run {
     struct recto_options page;
     struct recto_write_options write;
     char created[32], guard[40];
+    char dpi[12];
     struct recto_input input; /* what holds for all documents: dpi, password, pages */
     char *password;           /* owned */
     char *stdin_path;         /* what came through "-": an unlinked file, by its descriptor */

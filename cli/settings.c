@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OFFICIAL_DPI 144 /* of run_dpsk_ocr2_pdf.py */
+
 static enum recto_log_level log_least(void)
 {
     return say_hears(SAY_DEBUG) ? RECTO_LOG_INFO : RECTO_LOG_WARN;
@@ -85,25 +87,48 @@ static int rotate_from(const char *text)
     return strcmp(text, "off") == 0 ? 0 : atoi(text);
 }
 
+/* What the published scripts have instead of our defaults. */
+static void be_official(const struct options *o, struct recto_options *p)
+{
+    static const struct {
+        const char *script;
+        int n, w;
+    } guards[] = {{"image", 20, 90}, {"pdf", 20, 50}, {"eval", 40, 90}};
+    const char *script = opt_text(o, OPT_OFFICIAL);
+
+    for (size_t i = 0; script && i < sizeof guards / sizeof *guards; i++)
+        if (strcmp(script, guards[i].script) == 0) {
+            p->guard_n = guards[i].n;
+            p->guard_w = guards[i].w;
+            p->retries = 0;
+            p->rotate = 0;
+            p->no_blank_check = true;
+        }
+}
+
 int page_options_from(const struct options *o, struct recto_options *p)
 {
     recto_options_init(p);
+    be_official(o, p);
     p->prompt = opt_text(o, OPT_PROMPT);
     p->max_tokens = (int)opt_int(o, OPT_MAX_TOKENS, p->max_tokens);
     p->temperature = opt_real(o, OPT_TEMPERATURE, p->temperature);
     p->top_p = opt_real(o, OPT_TOP_P, p->top_p);
     p->seed = (uint64_t)opt_int(o, OPT_SEED, (long long)p->seed);
     p->stream = opt_flag(o, OPT_STREAM);
-    p->no_blank_check = opt_flag(o, OPT_NO_BLANK_CHECK);
+    p->no_blank_check = p->no_blank_check || opt_flag(o, OPT_NO_BLANK_CHECK);
     p->retries = (int)opt_int(o, OPT_RETRIES, p->stream ? 0 : p->retries);
-    p->rotate = rotate_from(opt_text(o, OPT_ROTATE));
+    if (opt_text(o, OPT_ROTATE))
+        p->rotate = rotate_from(opt_text(o, OPT_ROTATE));
     if (p->temperature == 0 && (opt_given(o, OPT_TOP_P) || opt_given(o, OPT_SEED))) {
         say(SAY_ERROR, "%s has no effect without --temperature above 0",
             opt_origin(o, opt_given(o, OPT_TOP_P) ? OPT_TOP_P : OPT_SEED));
         return EXIT_USAGE;
     }
     int rc = task_from(o, p);
-    return rc ? rc : guard_from(o, &p->guard_n, &p->guard_w);
+    if (rc == 0 && opt_given(o, OPT_GUARD))
+        rc = guard_from(o, &p->guard_n, &p->guard_w);
+    return rc;
 }
 
 /* The first line of a file, without its end. */
@@ -131,6 +156,8 @@ static int dpi_from(const struct options *o, int *dpi)
     char *end;
 
     *dpi = 0;
+    if (!text && opt_text(o, OPT_OFFICIAL) && strcmp(opt_text(o, OPT_OFFICIAL), "pdf") == 0)
+        *dpi = OFFICIAL_DPI;
     if (!text || strcmp(text, "auto") == 0)
         return 0;
     long n = strtol(text, &end, 10);
@@ -157,6 +184,22 @@ int input_options_from(const struct options *o, struct recto_input *in, char **p
         *password = strdup(secret);
     in->password = *password;
     return rc;
+}
+
+void write_options_from(const struct options *o, struct recto_write_options *w)
+{
+    const char *page_break = opt_text(o, OPT_PAGE_BREAK);
+
+    recto_write_options_init(w);
+    w->math = opt_text(o, OPT_MATH);
+    w->tables = opt_text(o, OPT_TABLES);
+    w->official = opt_text(o, OPT_OFFICIAL);
+    w->page_break = page_break && strcmp(page_break, "none") == 0 ? "" : page_break;
+    w->keep_furniture = opt_flag(o, OPT_KEEP_FURNITURE);
+    w->dehyphenate = opt_flag(o, OPT_DEHYPHENATE);
+    w->embed = opt_flag(o, OPT_EMBED);
+    w->csv_fill = opt_flag(o, OPT_CSV_FILL);
+    w->csv_safe = opt_flag(o, OPT_CSV_SAFE);
 }
 
 bool is_input_error(int code)

@@ -97,14 +97,19 @@ static int sink(void *ctx, const char *side, const void *bytes, size_t n)
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
-/* Pages are drawn again for figures only where there are files to put them into. */
+/* On standard output there is no place for figures but inside the file. */
+static bool needs_pixels(const struct run *r, const struct recto_format *f)
+{
+    return f->uses_pixels && (!r->plan.to_stdout || !f->has_side_files || r->write.embed);
+}
+
 static void open_pixels(struct sheets *s)
 {
     const struct run *r = s->run;
     bool needs = false;
 
     for (int f = 0; f < r->plan.n_format; f++)
-        needs = needs || recto_format_find(r->plan.format[f])->uses_pixels;
+        needs = needs || needs_pixels(r, recto_format_find(r->plan.format[f]));
     if (needs && recto_document_open(&s->pixels, &s->input, &r->settings) < 0)
         s->pixels = NULL; /* the writers say what they leave out */
 }
@@ -163,8 +168,8 @@ struct sheets *sheets_open(struct run *r, int doc)
         s->stem = slash ? slash + 1 : stem;
         if (asprintf(&s->side_dir, "%s.files", stem) < 0)
             abort();
-        open_pixels(s);
     }
+    open_pixels(s);
     fill_options(s);
     for (int f = 0; f < r->plan.n_format && good; f++)
         good = open_sheet(s, f);
