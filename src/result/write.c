@@ -259,7 +259,9 @@ int recto_write(const char *format, const struct recto_page *const *page, int n_
     *out = NULL;
     *n_out = 0;
     recto_write_options_init(&opts);
-    TRY(writer_open(&w, format, &opts, into_buf, &b, NULL, NULL));
+    rc = writer_open(&w, format, &opts, into_buf, &b, NULL, NULL);
+    if (!w)
+        return rc;
     for (int i = 0; i < n_page && rc == 0; i++)
         rc = recto_writer_page(w, page[i]);
     if (recto_writer_close(w) < 0 || rc < 0) {

@@ -151,19 +151,35 @@ static void check_json(const struct recto_page *p)
     buf_reset(&b);
 }
 
+/* In HTML, hOCR and ALTO nothing of the model's is markup: what begins with "<" is what we write. */
+static void check_markup(str text, const char *format)
+{
+    static const char *const foreign[] = {"<script", "<img", "<a ", "<!--x", "<iframe", "<style "};
+
+    for (size_t i = 0; i < COUNT(foreign); i++)
+        must(str_find(text, str_of(foreign[i]), 0) == text.n, format);
+}
+
+static bool is_one_of(const char *name, const char *list)
+{
+    return strstr(list, name) != NULL;
+}
+
 static void check_writers(const struct recto_page *p)
 {
-    static const char *const formats[] = {"md", "txt", "json", "raw"};
+    const struct recto_format *f;
 
-    for (size_t i = 0; i < COUNT(formats); i++) {
+    for (int i = 0; (f = recto_format_at(i)); i++) {
         char *out;
         size_t n;
 
-        must(recto_write(formats[i], &p, 1, &out, &n) == 0, formats[i]);
-        must(clean_already((str){out, n}, 0), formats[i]);
-        must(n == 0 || out[n - 1] == '\n', "final newline");
-        if (i == 0 && !has_code(p))
+        must(recto_write(f->name, &p, 1, &out, &n) == 0, f->name);
+        must(clean_already((str){out, n}, 0), f->name);
+        must(n == 0 || out[n - 1] == '\n' || strcmp(f->name, "mmd") == 0, "final newline");
+        if (strcmp(f->name, "md") == 0 && !has_code(p))
             check_markdown((str){out, n});
+        if (is_one_of(f->name, "html hocr alto"))
+            check_markup((str){out, n}, f->name);
         free(out);
     }
     check_json(p);
