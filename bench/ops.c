@@ -1,19 +1,18 @@
 /* Speed of the CPU's ops at the model's shapes, beside the peaks of the same machine in the same
  * run.
  *
- *     bench_ops [KERNELS [PRECISION [THREADS]]]      "auto" "auto" 0
+ *     bench_ops [KERNELS [PRECISION [THREADS [WEIGHTS]]]]      "auto" "auto" 0 "bf16"
  *
  * Every line: warm-up, then runs for about half a second: best, median and how far the median is
  * above the best, and GFLOP/s or GB/s at the best, since other programs can only slow a run down.
- * Peaks: products on operands that stay in the first level cache, and a read of 256 MiB, each by
- * all threads.  Weights that fit into the last level cache are read faster than that: of the
- * decode lines only lm_head (331 MB) is surely from memory. */
+ * Peaks: backend/cpu/peak.c.  Weights that fit into the last level cache are read faster than that: of the
+ * decode lines only lm_head (331 MB in bf16) is surely from memory. WEIGHTS (bf16, int8, int4) are
+ * those of the decoder's lines; their shares are of the peak of bf16, or of int8. */
 #include "backend/backend.h"
-#include "backend/cpu/kern.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/pool.h"
+#include "tensor/quant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +20,8 @@
 
 static const struct backend *const be = &backend_cpu;
 static struct device *dev;
-static struct pool *pool;
-static double peak_gflops, peak_gbs;
+static double peak_gflops, peak_quant, peak_gbs;
+static enum weight_kind kind; /* of the decoder's matrices */
 
 /* ---- timing ---------------------------------------------------------------------------------- */
 typedef void run_fn(void *ctx);
@@ -72,73 +71,17 @@ static void report(const char *name, run_fn *fn, void *ctx, double flop, double 
 }
 
 /* ---- peaks ----------------------------------------------------------------------------------- */
-enum { PEAK_ROWS = 6, PEAK_K = 64, PEAK_TIMES = 2000, SWEEP = 1 << 28 };
-
-struct peak {
-    const struct cpu_kern *kern;
-    bool is_bf16;
-    uint64_t *memory;
-    uint64_t sink[64];
-};
-
-static void peak_product(void *ctx, int64_t i, int worker)
+static void measure_peaks(void)
 {
-    static _Thread_local float x[PEAK_ROWS * PEAK_K], w[MUL_PANELS * PANEL * PEAK_K],
-        y[PEAK_ROWS * MUL_PANELS * PANEL];
-    const struct peak *p = ctx;
-    struct mul m = {.y = y,
-                    .x = x,
-                    .w = w,
-                    .y_stride = MUL_PANELS * PANEL,
-                    .x_stride = PEAK_K,
-                    .w_stride = PANEL * PEAK_K,
-                    .k = PEAK_K,
-                    .rows = PEAK_ROWS,
-                    .n_panel = MUL_PANELS};
+    struct device_peak p;
 
-    for (int n = 0; n < PEAK_TIMES; n++)
-        (p->is_bf16 ? p->kern->mul_bb : p->kern->mul_ff)(&m);
-}
-
-static void run_peak_product(void *ctx)
-{
-    pool_run(pool, peak_product, ctx, pool_threads(pool));
-}
-
-static void peak_read(void *ctx, int64_t i, int worker)
-{
-    struct peak *p = ctx;
-    const uint64_t *from = p->memory + i * (SWEEP / 64 / 8);
-    uint64_t s[8] = {0};
-
-    for (int64_t n = 0; n < SWEEP / 64 / 8; n += 8)
-        for (int j = 0; j < 8; j++)
-            s[j] += from[n + j];
-    p->sink[i] = s[0] + s[1] + s[2] + s[3] + s[4] + s[5] + s[6] + s[7];
-}
-
-static void run_peak_read(void *ctx)
-{
-    pool_run(pool, peak_read, ctx, 64);
-}
-
-static void measure_peaks(const struct cpu_kern *k, bool is_bf16)
-{
-    static struct peak p;
-    double flop = 2.0 * PEAK_ROWS * MUL_PANELS * PANEL * PEAK_K * PEAK_TIMES * pool_threads(pool);
-    void *memory;
-
-    p.kern = k;
-    p.is_bf16 = is_bf16;
-    if (be->alloc(dev, SWEEP, &memory) < 0)
+    if (be->measure_peak(dev, &p) < 0)
         exit(1);
-    memset(memory, 1, SWEEP);
-    p.memory = memory;
-    peak_gflops = flop / timed(run_peak_product, &p).best / 1e9;
-    peak_gbs = SWEEP / timed(run_peak_read, &p).best / 1e9;
-    be->free(dev, memory);
-    printf("peak: %.0f GFLOP/s %s, %.1f GB/s read\n", peak_gflops, is_bf16 ? "bf16" : "fp32",
-           peak_gbs);
+    peak_gflops = p.product / 1e9;
+    peak_quant = p.quantised / 1e9;
+    peak_gbs = p.read / 1e9;
+    printf("peak: %.0f GFLOP/s by bf16 weights, %.0f fp32, %.0f G/s int8; %.1f GB/s read\n",
+           peak_gflops, p.product_f32 / 1e9, peak_quant, peak_gbs);
 }
 
 /* ---- data ------------------------------------------------------------------------------------ */
@@ -165,14 +108,16 @@ static void drop(tensor t)
     be->free(dev, t.data);
 }
 
-static struct weight weight_of(int64_t n_out, int64_t n_in)
+static struct weight weight_of(int64_t n_out, int64_t n_in, enum weight_kind as)
 {
     uint16_t *h = malloc((size_t)(n_out * n_in) * sizeof *h);
     struct weight w = {0};
 
     for (int64_t i = 0; i < n_out * n_in; i++)
         h[i] = f32_to_bf16((float)((i * 2654435761u >> 8) % 2048) / 1024.0f - 1.0f);
-    if (be->pack(dev, &w, h, DT_BF16, n_out, n_in, false) < 0)
+    if (quant_is(as)
+            ? be->pack_quant(dev, &w, &(struct quant_source){h, DT_BF16, NULL}, n_out, n_in, as) < 0
+            : be->pack(dev, &w, h, DT_BF16, n_out, n_in, false) < 0)
         exit(1);
     free(h);
     return w;
@@ -195,16 +140,19 @@ static void run_linear(void *ctx)
         be->linear(dev, r->y, r->x, &r->w, r->mode);
 }
 
+/* Those of the decoder are of the kind asked for. */
 static void bench_linear(const char *what, int64_t rows, int64_t n_in, int64_t n_out,
                          enum linear_mode mode, bool is_swiglu)
 {
+    bool is_decoder = strncmp(what, "decoder", 7) == 0;
+    enum weight_kind as = is_decoder ? kind : WEIGHT_BF16;
     struct linear_run r = {
-        rows_of(rows, n_in), rows_of(rows, n_out), weight_of(n_out, n_in), {0}, mode};
+        rows_of(rows, n_in), rows_of(rows, n_out), weight_of(n_out, n_in, as), {0}, mode};
     double flop = 2.0 * (double)rows * (double)n_in * (double)n_out * (is_swiglu ? 2 : 1);
     char name[64];
 
     if (is_swiglu)
-        r.up = weight_of(n_out, n_in);
+        r.up = weight_of(n_out, n_in, as);
     snprintf(name, sizeof name, "%s [%lld, %lld] -> %lld", what, (long long)rows, (long long)n_in,
              (long long)n_out);
     report(name, run_linear, &r, rows > 8 ? flop : 0,
@@ -235,13 +183,13 @@ static struct moe moe_of(void)
     float *router = numbers(EXPERTS * HIDDEN);
 
     for (int e = 0; e < EXPERTS; e++) {
-        gate[e] = weight_of(WIDE, HIDDEN);
-        up[e] = weight_of(WIDE, HIDDEN);
-        down[e] = weight_of(HIDDEN, WIDE);
+        gate[e] = weight_of(WIDE, HIDDEN, kind);
+        up[e] = weight_of(WIDE, HIDDEN, kind);
+        down[e] = weight_of(HIDDEN, WIDE, kind);
     }
-    m.shared_gate = weight_of(2 * WIDE, HIDDEN);
-    m.shared_up = weight_of(2 * WIDE, HIDDEN);
-    m.shared_down = weight_of(HIDDEN, 2 * WIDE);
+    m.shared_gate = weight_of(2 * WIDE, HIDDEN, kind);
+    m.shared_up = weight_of(2 * WIDE, HIDDEN, kind);
+    m.shared_down = weight_of(HIDDEN, 2 * WIDE, kind);
     be->pack(dev, &m.router, router, DT_F32, EXPERTS, HIDDEN, true);
     be->free(dev, router);
     return m;
@@ -250,14 +198,14 @@ static struct moe moe_of(void)
 static void bench_moe(const struct moe *m, int64_t rows)
 {
     struct moe_run r = {rows_of(rows, HIDDEN), rows_of(rows, HIDDEN), *m};
-    double weights = 3.0 * WIDE * HIDDEN * (PICKS + 2);
+    double weights = 3.0 * WIDE * HIDDEN * (PICKS + 2),
+           bytes = (double)m->gate->bytes * 3 * (PICKS + 2);
     char name[64];
 
     for (int64_t i = 0; i < rows * HIDDEN; i++)
         ((float *)r.h.data)[i] = (float)rand() / (float)RAND_MAX - 0.5f;
     snprintf(name, sizeof name, "experts [%lld, 1280], 6 of 64", (long long)rows);
-    report(name, run_moe, &r, rows > 1 ? 2 * weights * (double)rows : 0,
-           rows > 1 ? 0 : 2 * weights);
+    report(name, run_moe, &r, rows > 1 ? 2 * weights * (double)rows : 0, rows > 1 ? 0 : bytes);
     drop(r.y), drop(r.h);
 }
 
@@ -397,21 +345,16 @@ int main(int argc, char **argv)
                             .precision = argc > 2 ? argv[2] : "auto",
                             .threads = argc > 3 ? atoi(argv[3]) : 0};
     struct device_info info;
-    struct cpu_kern k;
     struct moe m;
 
-    if (be->open(&dev, &o) < 0) {
+    if (quant_kind_parse(argc > 4 ? argv[4] : "bf16", &kind) < 0 || be->open(&dev, &o) < 0) {
         fprintf(stderr, "%s\n", err_text());
         return 2;
     }
     be->info(dev, &info);
-    pool = pool_open(info.threads);
-    cpu_kern_init(&k, cpu_isa_present());
-    for (int i = 0; i < N_ISA; i++)
-        if (strcmp(cpu_isa_name((enum cpu_isa)i), info.kernels) == 0)
-            cpu_kern_init(&k, (enum cpu_isa)i);
-    printf("kernels %s, precision %s, %d threads\n", info.kernels, info.precision, info.threads);
-    measure_peaks(&k, k.has_bb && strcmp(info.precision, "bf16") == 0);
+    printf("kernels %s, precision %s, %d threads, decoder %s\n", info.kernels, info.precision,
+           info.threads, quant_kind_text(kind));
+    measure_peaks();
 
     bench_linear("SAM lin1 + gelu", 4096, 768, 3072, LINEAR_GELU, false);
     bench_linear("SAM lin1, no gelu", 4096, 768, 3072, LINEAR_SET, false);
@@ -421,7 +364,6 @@ int main(int argc, char **argv)
     bench_linear("flow gate and up", 512, 896, 4864, LINEAR_SET, true);
     bench_linear("flow down", 512, 4864, 896, LINEAR_ADD, false);
     bench_linear("net_3", 256, 4608, 896, LINEAR_SET, false);
-    bench_linear("decoder wq", 512, 1280, 1280, LINEAR_SET, false);
     bench_relpos(64, 0);
     bench_relpos(64, 14);
     bench_relpos(48, 0);
@@ -432,15 +374,17 @@ int main(int argc, char **argv)
     bench_attend(1130, 1, 64);
     bench_attend(1130, 1, 16);
     bench_layernorm();
+    if (quant_is(kind))
+        peak_gflops = peak_quant;
+    bench_linear("decoder wq", 512, 1280, 1280, LINEAR_SET, false);
     m = moe_of();
     bench_moe(&m, 512);
     bench_moe(&m, 8);
     bench_moe(&m, 1);
     bench_linear("decoder wq", 1, 1280, 1280, LINEAR_SET, false);
     bench_linear("decoder dense", 1, 1280, 6848, LINEAR_SET, true);
-    bench_linear("lm_head", 1, 1280, 129280, LINEAR_SET, false);
-    bench_linear("lm_head", 8, 1280, 129280, LINEAR_SET, false);
+    bench_linear("decoder lm_head", 1, 1280, 129280, LINEAR_SET, false);
+    bench_linear("decoder lm_head", 8, 1280, 129280, LINEAR_SET, false);
     be->close(dev);
-    pool_close(pool);
     return 0;
 }

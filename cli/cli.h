@@ -33,6 +33,7 @@ int cmd_read(const struct options *o);
 int cmd_inspect(const struct options *o);
 int cmd_verify(const struct options *o);
 int cmd_bench(const struct options *o);
+int bench_loss(const struct options *o);
 int cmd_quantize(const struct options *o);
 
 /* The options that concern an engine, over recto_settings_init's defaults.  s points into o. */

@@ -241,13 +241,41 @@ static int bench_tokens(const struct options *o, const int *c, int n)
     return rc;
 }
 
+static void print_line(void *ctx, const char *line)
+{
+    puts(line);
+    fflush(stdout); /* a stage takes seconds; show each when it is known */
+}
+
+static int bench_stages(const struct options *o)
+{
+    struct recto_settings s;
+    int rc;
+
+    if (o->n_input > 2) {
+        say(SAY_ERROR, "expected: recto bench stages [vision|prefill|decode]");
+        return EXIT_USAGE;
+    }
+    settings_from(o, &s);
+    if (!s.model_dir)
+        announce_default_model();
+    rc = recto_bench_stages(&s, o->n_input == 2 ? o->input[1] : NULL,
+                            (int)opt_int(o, OPT_ROUNDS, 5), print_line, NULL);
+    return rc < 0 ? report_failure(rc) : EXIT_FINE;
+}
+
 int cmd_bench(const struct options *o)
 {
     const char *list = opt_text(o, OPT_CONCURRENCY);
     int c[MAX_ROWS], n = parse_list(list ? list : "1,4,8,32,64,100", c);
 
+    if (o->n_input >= 1 && strcmp(o->input[0], "stages") == 0)
+        return bench_stages(o);
+    if (o->n_input >= 1 && strcmp(o->input[0], "loss") == 0)
+        return bench_loss(o);
     if (o->n_input < 2 || strcmp(o->input[0], "tokens") != 0) {
-        say(SAY_ERROR, "expected: recto bench tokens IMAGE...");
+        say(SAY_ERROR,
+            "expected: recto bench tokens IMAGE..., recto bench stages, or recto bench loss IMAGE...");
         return EXIT_USAGE;
     }
     if (n < 0) {

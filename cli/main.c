@@ -23,8 +23,15 @@ static const struct cmd cmds[] = {
      "  recto verify --preprocess CASES_JSON\n"
      "  recto verify --tokenizer TOKENIZER_JSON CASES_JSON\n\n"
      "Exit: 0 only if everything holds, 3 if something differs.\n"},
-    {"bench", FOR_BENCH, cmd_bench, "tokens IMAGE...", "measure tokens per second over concurrency",
-     "  recto bench tokens --concurrency 1,4,8 page.png\n\n"
+    {"bench", FOR_BENCH, cmd_bench, "stages|tokens|loss [IMAGE...]", "measure a model",
+     "  recto bench stages [vision|prefill|decode]\n"
+     "  recto bench tokens --concurrency 1,4,8 page.png\n"
+     "  recto bench loss --task text page*.png\n\n"
+     "stages: one stage after the other on random input, with the share of what the machine can do at\n"
+     "most, measured in the same run.\n\n"
+     "loss: the images read with weights as stored, in int8 and in int4: tokens that change, and the\n"
+     "character error rate where page.txt beside page.png says what is written there.\n\n"
+     "tokens: over concurrency. "
      "For each c: c requests handed over at once, decoding of images before the clock, vision,\n"
      "prefill and decode inside it; greedy, no guard, ends of text honoured. Request i reads image\n"
      "i modulo their number: with one image the work is the same at every c.\n"},

@@ -16,7 +16,7 @@ const struct option_def option_table[N_OPT] = {
                     "ask this instead of the task's question; <image> stands for the page"},
     [OPT_MAX_TOKENS] = {"max-tokens", 'n', TYPE_INT, FOR_BENCH | FOR_READ, "N", 1, 1000000,
                         "stop a reading after N new tokens (the model's context)"},
-    [OPT_GUARD] = {"guard", 0, TYPE_TEXT, FOR_READ | FOR_VERIFY, "N/W", 0, 0,
+    [OPT_GUARD] = {"guard", 0, TYPE_TEXT, FOR_READ | FOR_VERIFY | FOR_BENCH, "N/W", 0, 0,
                    "forbid repeating N tokens within the last W; N/all; off (the model's own)"},
     [OPT_TEMPERATURE] = {"temperature", 0, TYPE_REAL, FOR_READ, "T", 0, 10,
                          "0 takes the likeliest token, more draws at random (0)"},

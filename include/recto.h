@@ -465,6 +465,12 @@ int recto_verify_tokenizer(const char *tokenizer_json, const char *cases_json, r
 int recto_quantize(const char *model_dir, const char *out, const char *scheme, int threads,
                    recto_line_fn *print, void *ctx);
 
+/* Time vision, prefill and decode of a model on random input, each beside the peaks of the machine measured in the same run;
+ * part: "vision", "prefill", "decode", or NULL for all; median of `rounds` (decode: five times as many). RECTO_EUSAGE: no
+ * such part, or a device that does not measure its peaks. */
+int recto_bench_stages(const struct recto_settings *s, const char *part, int rounds,
+                       recto_line_fn *print, void *ctx);
+
 /* What this build and this CPU can do, one line: "cpu: c avx2 avx512 avx512bf16; cuda: no; helper: jpeg png" */
 const char *recto_features(void);
 

@@ -53,6 +53,13 @@ struct step_rows {
     int32_t *id, *pos, *out_row;
 };
 
+/* What the machine can do at most, operations and bytes a second by all threads, measured. */
+struct device_peak {
+    double product, product_f32,
+        quantised; /* by bf16, fp32 and int8 weights; a product and a sum are two */
+    double read;   /* of memory that is in no cache */
+};
+
 /* ---- weights --------------------------------------------------------------------------------------------------------- */
 enum weight_kind {
     WEIGHT_F32,
@@ -192,6 +199,10 @@ struct backend {
     /* next[i] from row i of logits [n, vocab] as ask[i] wants, by the rules of decoder/sampler.h; temperatures are 0; next is
      * filled when finish returns.  NULL, or a temperature: the runner takes the logits to the host and chooses there. */
     int (*sample)(struct device *d, tensor logits, const struct sample_ask *ask, struct pick *next);
+
+    /* ---- measuring ---- */
+    int (*measure_peak)(struct device *d,
+                        struct device_peak *out); /* takes a second or two; NULL: unknown */
 
     /* ---- time ---- */
     int64_t (*now_ns)(

@@ -162,8 +162,8 @@ static int run_prompt(struct case_run *c, struct runner *rn, struct batch_builde
     bb->out_row[n_every] = q->n_prompt - 1;
     bb->b.n_out = n_every + 1;
     TRY(runner_forward(rn, bb));
-    golden_logits(&c->golden, "logits_every_16th", rn->logits, n_every * vocab);
-    golden_logits(&c->golden, "logits_last", rn->logits + n_every * vocab, vocab);
+    golden_logits(&c->golden, "logits_every_16th", rn->logits, n_every, vocab);
+    golden_logits(&c->golden, "logits_last", rn->logits + n_every * vocab, 1, vocab);
     return 0;
 }
 
@@ -254,7 +254,10 @@ static int verify_case(const struct model *m, struct page_source *source,
                        int guard_n, int guard_w, recto_line_fn *print, void *ctx, int *n_bad)
 {
     struct case_run c = {
-        .model = m, .source = source, .golden = {.print = print, .print_ctx = ctx}};
+        .model = m,
+        .source = source,
+        .golden = {.kind = m->weights.quantised, .print = print, .print_ctx = ctx}};
+    struct golden_bounds bound = golden_bounds_of(m->weights.quantised);
     struct buf path = {0};
     int rc;
 
@@ -267,9 +270,11 @@ static int verify_case(const struct model *m, struct page_source *source,
     TRY_OUT(make_views(&c));
     TRY_OUT(make_prompt(&c));
     TRY_OUT(run_case(&c, s, guard_n, guard_w));
-    golden_line(&c.golden, "  %s: worst tap %.2e (bound %.0e), worst logit %.2e (bound %.0e): %s",
-                name, c.golden.worst_rel, GOLDEN_TAP_REL, c.golden.worst_logit, GOLDEN_LOGITS_ABS,
-                c.golden.n_bad ? "FAILED" : "all hold");
+    golden_line(&c.golden,
+                "  %s: worst tap %.2e (bound %.0e), worst logit %.2e (bound %.0e), divergence %.2e "
+                "nats (bound %.0e): %s",
+                name, c.golden.worst_rel, bound.tap_rel, c.golden.worst_logit, bound.logits_abs,
+                c.golden.worst_kl, bound.kl, c.golden.n_bad ? "FAILED" : "all hold");
     *n_bad += c.golden.n_bad;
 out:
     free(c.golden.is_seen);

@@ -210,6 +210,8 @@ const struct backend backend_cpu = {
     .pack = cpu_pack,
     .pack_quant = cpu_pack_quant,
 
+    .measure_peak = cpu_measure_peak,
+
     .rmsnorm = cpu_rmsnorm,
     .layernorm = cpu_layernorm,
     .swiglu = cpu_swiglu,

@@ -125,6 +125,8 @@ int cpu_pack(struct device *d, struct weight *w, const void *src, enum dtype dty
 int cpu_pack_quant(struct device *d, struct weight *w, const struct quant_source *src,
                    int64_t n_out, int64_t n_in, enum weight_kind kind);
 
+int cpu_measure_peak(struct device *d, struct device_peak *out);
+
 int cpu_rmsnorm(struct device *d, tensor y, tensor x, tensor w, float eps);
 int cpu_layernorm(struct device *d, tensor y, tensor x, tensor w, tensor b, float eps);
 int cpu_swiglu(struct device *d, tensor y, tensor gate, tensor up);

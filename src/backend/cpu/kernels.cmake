@@ -14,4 +14,4 @@ endif()
 # Loops over rows, which the compiler turns into vectors at this level only.
 set_source_files_properties(src/backend/cpu/kern_c.c src/backend/cpu/quant_c.c src/tensor/quant.c PROPERTIES COMPILE_OPTIONS "-O3;-Wno-psabi")
 set_source_files_properties(src/backend/cpu/linear.c src/backend/cpu/elementwise.c
-  src/backend/cpu/attend.c src/backend/cpu/moe.c src/backend/cpu/pack.c PROPERTIES COMPILE_OPTIONS "-O3")
+  src/backend/cpu/attend.c src/backend/cpu/moe.c src/backend/cpu/pack.c src/backend/cpu/peak.c PROPERTIES COMPILE_OPTIONS "-O3")

@@ -82,6 +82,19 @@ TILE_INLINE void add_group(__m256 y[2], const __m256i acc[4], const uint16_t *sc
     }
 }
 
+TILE_INLINE void dot(__m256i acc[2][4], const int16_t *const x[2], const uint8_t *q, int rows,
+                     enum weight_kind kind)
+{
+    UNROLL for (int i = 0; i < 4; i++)
+    {
+        acc[0][i] = acc[1][i] = _mm256_setzero_si256();
+    }
+    if (kind == WEIGHT_INT4)
+        dot4(acc, x, q, rows);
+    else
+        dot8(acc, x, q, rows);
+}
+
 TILE_INLINE void tile(const struct mul *m, int row, int panel, int rows, enum weight_kind kind)
 {
     int group = kind == WEIGHT_INT4 ? QUANT_GROUP4 : QUANT_GROUP8,
@@ -89,29 +102,22 @@ TILE_INLINE void tile(const struct mul *m, int row, int panel, int rows, enum we
     const char *w = (const char *)m->w + panel * m->w_stride;
     const uint8_t *q = (const uint8_t *)w + quant_scale_bytes(m->k);
     const struct quant_head *head[2];
-    const int16_t *x[2] = {NULL, NULL};
+    const int16_t *x[2];
     float *y = m->y + row * m->y_stride + panel * PANEL;
     __m256 sum[2][2];
 
     UNROLL for (int r = 0; r < rows; r++)
     {
         head[r] = (const void *)((const char *)m->x + (row + r) * m->x_stride);
-        x[r] = quant_numbers(head[r], m->k);
         for (int h = 0; h < 2; h++)
             sum[r][h] = m->add ? _mm256_loadu_ps(y + r * m->y_stride + 8 * h) : _mm256_setzero_ps();
     }
-    for (int64_t g = 0; g < m->k; g++, q += bytes) {
-        const int16_t *at[2] = {x[0] + g * group, x[rows - 1] + g * group};
+    x[0] = quant_numbers(head[0], m->k);
+    x[1] = quant_numbers(head[rows - 1], m->k);
+    for (int64_t g = 0; g < m->k; g++, q += bytes, x[0] += group, x[1] += group) {
         __m256i acc[2][4];
 
-        UNROLL for (int i = 0; i < 4; i++)
-        {
-            acc[0][i] = acc[1][i] = _mm256_setzero_si256();
-        }
-        if (kind == WEIGHT_INT4)
-            dot4(acc, at, q, rows);
-        else
-            dot8(acc, at, q, rows);
+        dot(acc, x, q, rows, kind);
         UNROLL for (int r = 0; r < rows; r++)
         {
             add_group(sum[r], acc[r], (const uint16_t *)w + g * PANEL, head[r][g],

@@ -73,64 +73,91 @@ TILE_INLINE __m512 scales(const char *s)
     return _mm512_castsi512_ps(_mm512_slli_epi32(h, 16));
 }
 
+/* A tile's rows of input, and its sums over the groups so far. */
+struct tile {
+    const struct quant_head *head[3];
+    const char *x[3];
+    __m512 sum[3][4];
+};
+
+TILE_INLINE void tile_start(struct tile *t, const struct mul *m, int row, const float *y, int rows,
+                            int panels)
+{
+    t->x[0] = t->x[1] = t->x[2] = NULL;
+    UNROLL for (int r = 0; r < rows; r++)
+    {
+        t->head[r] = (const void *)((const char *)m->x + (row + r) * m->x_stride);
+        t->x[r] = quant_numbers(t->head[r], m->k);
+        UNROLL for (int p = 0; p < panels; p++)
+        {
+            t->sum[r][p] = m->add ? _mm512_loadu_ps(y + r * m->y_stride + p * PANEL)
+                                  : _mm512_setzero_ps();
+        }
+    }
+}
+
+/* Sums of a group begin with what takes away the offset of its weights. */
+TILE_INLINE void group_start(struct acc *a, const struct tile *t, int64_t g, int offset, int rows,
+                             int panels)
+{
+    UNROLL for (int r = 0; r < rows; r++)
+    {
+        UNROLL for (int p = 0; p < panels; p++)
+        {
+            a->high[r][p] = _mm512_setzero_si512();
+            a->low[r][p] = _mm512_set1_epi32(-offset * t->head[r][g].sum);
+        }
+    }
+}
+
+/* sum += dot * (scale_w * scale_x) */
+TILE_INLINE void group_add(struct tile *t, const struct acc *a, int64_t g, const char *w,
+                           int64_t w_stride, int rows, int panels)
+{
+    UNROLL for (int p = 0; p < panels; p++)
+    {
+        __m512 of_w = scales(w + p * w_stride + g * PANEL * 2);
+
+        UNROLL for (int r = 0; r < rows; r++)
+        {
+            __m512i dot = _mm512_add_epi32(_mm512_slli_epi32(a->high[r][p], 8), a->low[r][p]);
+            __m512 scale = _mm512_mul_ps(of_w, _mm512_set1_ps(t->head[r][g].scale));
+
+            t->sum[r][p] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), scale, t->sum[r][p]);
+        }
+    }
+}
+
 TILE_INLINE void tile(const struct mul *m, int row, int panel, int rows, int panels,
                       enum weight_kind kind)
 {
     const int group = kind == WEIGHT_INT4 ? QUANT_GROUP4 : QUANT_GROUP8,
-              bytes = kind == WEIGHT_INT4 ? group * PANEL / 2 : group * PANEL,
-              offset = kind == WEIGHT_INT4 ? 8 : 128;
+              bytes = kind == WEIGHT_INT4 ? group * PANEL / 2 : group * PANEL;
     const char *w = (const char *)m->w + panel * m->w_stride;
     const uint8_t *q = (const uint8_t *)w + quant_scale_bytes(m->k);
-    const struct quant_head *head[3];
-    const char *x[3] = {NULL, NULL, NULL};
     float *y = m->y + row * m->y_stride + panel * PANEL;
-    __m512 sum[3][4];
+    struct tile t;
 
-    UNROLL for (int r = 0; r < rows; r++)
-    {
-        head[r] = (const void *)((const char *)m->x + (row + r) * m->x_stride);
-        x[r] = quant_numbers(head[r], m->k);
-        UNROLL for (int p = 0; p < panels; p++)
-        {
-            sum[r][p] = m->add ? _mm512_loadu_ps(y + r * m->y_stride + p * PANEL)
-                               : _mm512_setzero_ps();
-        }
-    }
+    tile_start(&t, m, row, y, rows, panels);
     for (int64_t g = 0; g < m->k; g++, q += bytes) {
-        const char *at[3] = {x[0], x[1], x[2]};
         struct acc a;
 
+        group_start(&a, &t, g, kind == WEIGHT_INT4 ? 8 : 128, rows, panels);
+        if (kind == WEIGHT_INT4)
+            dot4(&a, t.x, q, m->w_stride, rows, panels);
+        else
+            dot8(&a, t.x, q, m->w_stride, rows, panels);
+        group_add(&t, &a, g, w, m->w_stride, rows, panels);
         UNROLL for (int r = 0; r < rows; r++)
         {
-            at[r] += g * group * 2;
-            UNROLL for (int p = 0; p < panels; p++)
-            {
-                a.high[r][p] = _mm512_setzero_si512();
-                a.low[r][p] = _mm512_set1_epi32(-offset * head[r][g].sum);
-            }
-        }
-        if (kind == WEIGHT_INT4)
-            dot4(&a, at, q, m->w_stride, rows, panels);
-        else
-            dot8(&a, at, q, m->w_stride, rows, panels);
-        UNROLL for (int p = 0; p < panels; p++)
-        {
-            __m512 of_w = scales(w + p * m->w_stride + g * PANEL * 2);
-
-            UNROLL for (int r = 0; r < rows; r++)
-            {
-                __m512i dot = _mm512_add_epi32(_mm512_slli_epi32(a.high[r][p], 8), a.low[r][p]);
-                __m512 scale = _mm512_mul_ps(of_w, _mm512_set1_ps(head[r][g].scale));
-
-                sum[r][p] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), scale, sum[r][p]);
-            }
+            t.x[r] += group * 2;
         }
     }
     UNROLL for (int r = 0; r < rows; r++)
     {
         UNROLL for (int p = 0; p < panels; p++)
         {
-            _mm512_storeu_ps(y + r * m->y_stride + p * PANEL, sum[r][p]);
+            _mm512_storeu_ps(y + r * m->y_stride + p * PANEL, t.sum[r][p]);
         }
     }
 }
