@@ -261,6 +261,7 @@ static int open_manifest(struct run *r)
 /* What the JSON says of the run. */
 static void fill_facts(struct run *r, const struct options *o)
 {
+    static const char *const official_guard[] = {"", "20/90", "20/50", "40/90"};
     const time_t now = time(NULL);
     struct recto_write_options *w = &r->write;
     struct tm tm;
@@ -280,7 +281,12 @@ static void fill_facts(struct run *r, const struct options *o)
                                                       : "off";
     w->max_tokens = r->page.max_tokens > 0 ? r->page.max_tokens : -1;
     w->retries = r->page.retries;
-    if (opt_text(o, OPT_GUARD))
+    if (r->page.official) {
+        w->official = opt_text(o, OPT_OFFICIAL);
+        w->rotate = "off";
+        w->retries = 0;
+        snprintf(r->guard, sizeof r->guard, "%s", official_guard[r->page.official]);
+    } else if (opt_text(o, OPT_GUARD))
         snprintf(r->guard, sizeof r->guard, "%s", opt_text(o, OPT_GUARD));
     else
         snprintf(r->guard, sizeof r->guard, "%d/%d",

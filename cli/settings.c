@@ -98,6 +98,7 @@ static void be_official(const struct options *o, struct recto_options *p)
 
     for (size_t i = 0; script && i < sizeof guards / sizeof *guards; i++)
         if (strcmp(script, guards[i].script) == 0) {
+            p->official = (enum recto_official)(i + 1); /* in this order */
             p->guard_n = guards[i].n;
             p->guard_w = guards[i].w;
             p->retries = 0;

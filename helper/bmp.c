@@ -308,7 +308,7 @@ int decode_bmp(struct file_bytes file, const struct decode_request *q, struct de
     int rc = decode(&job, q, out);
 
     if (rc == 0)
-        rc = finish_raster(&job.raster, NULL, out, rgb);
+        rc = finish_raster(&job.raster, NULL, q, out, rgb);
     free(job.index);
     raster_reset(&job.raster);
     return rc;

@@ -18,8 +18,8 @@ int check_size(uint64_t width, uint64_t height, const struct decode_request *q)
     return 0;
 }
 
-int finish_raster(struct raster *r, const char *fault, struct decode_answer *out,
-                  unsigned char **rgb)
+int finish_raster(struct raster *r, const char *fault, const struct decode_request *q,
+                  struct decode_answer *out, unsigned char **rgb)
 {
     out->rows = r->n_row;
     if (r->n_row == 0)
@@ -33,7 +33,9 @@ int finish_raster(struct raster *r, const char *fault, struct decode_answer *out
     }
     if (r->channels == 4) {
         out->flags |= DECODE_ALPHA;
-        if (raster_flatten(r))
+        if (q->how & DECODE_AS_PILLOW)
+            raster_drop_alpha(r);
+        else if (raster_flatten(r))
             out->flags |= DECODE_BACKDROP;
     }
     out->width = r->w;

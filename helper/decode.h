@@ -53,8 +53,9 @@ int tiff_count(struct file_bytes file);
 int check_size(uint64_t width, uint64_t height, const struct decode_request *q);
 
 /* The raster to RGB of the answer, after fault (NULL: none) ended the rows: what is missing becomes
- * grey, less than half is RECTO_ETRUNCATED, transparency is laid on its background. */
-int finish_raster(struct raster *r, const char *fault, struct decode_answer *out,
-                  unsigned char **rgb);
+ * grey, less than half is RECTO_ETRUNCATED, transparency is laid on its background, or dropped when
+ * q asks for that. */
+int finish_raster(struct raster *r, const char *fault, const struct decode_request *q,
+                  struct decode_answer *out, unsigned char **rgb);
 
 #endif

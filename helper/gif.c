@@ -183,7 +183,7 @@ int decode_gif(struct file_bytes file, const struct decode_request *q, struct de
     int rc = decode(&job, q, out), code;
 
     if (rc == 0)
-        rc = finish_raster(&job.raster, "the file ends early", out, rgb);
+        rc = finish_raster(&job.raster, "the file ends early", q, out, rgb);
     if (job.gif)
         DGifCloseFile(job.gif, &code);
     free(job.index);

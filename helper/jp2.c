@@ -227,7 +227,7 @@ int decode_jp2(struct file_bytes file, const struct decode_request *q, struct de
     if (rc == 0) {
         if (job.image->icc_profile_len)
             out->flags |= DECODE_ICC;
-        rc = finish_raster(&job.raster, NULL, out, rgb);
+        rc = finish_raster(&job.raster, NULL, q, out, rgb);
         out->reduce = f;
         out->rows = out->declared_height;
     }

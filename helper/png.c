@@ -19,6 +19,7 @@ struct job {
     spng_ctx *png;
     struct spng_ihdr head;
     struct raster raster;
+    bool is_cut; /* grey of 16 bits is cut at 255 */
     bool has_alpha, is_16;
     int format; /* enum spng_format */
     unsigned char
@@ -113,7 +114,9 @@ static void narrow_row(const struct job *job, unsigned char *out, const unsigned
 
         memcpy(v, in, sizeof v);
         for (int c = 0; c < channels; c++)
-            out[c] = (unsigned char)(is_grey ? (v[c] + 128) / 257 : v[c] >> 8);
+            out[c] = (unsigned char)(!is_grey      ? v[c] >> 8
+                                     : job->is_cut ? MIN(v[c], 255)
+                                                   : (v[c] + 128) / 257);
     }
 }
 
@@ -220,11 +223,11 @@ static int decode(struct job *job, struct file_bytes f, const struct decode_requ
 int decode_png(struct file_bytes file, const struct decode_request *q, struct decode_answer *out,
                unsigned char **rgb)
 {
-    struct job job = {0};
+    struct job job = {.is_cut = q->how & DECODE_AS_PILLOW};
     int rc = decode(&job, file, q, out);
 
     if (rc == 0)
-        rc = finish_raster(&job.raster, job.fault, out, rgb);
+        rc = finish_raster(&job.raster, job.fault, q, out, rgb);
     spng_ctx_free(job.png);
     free(job.wide);
     free(job.mended);

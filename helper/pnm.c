@@ -139,7 +139,7 @@ int decode_pnm(struct file_bytes file, const struct decode_request *q, struct de
     int rc = decode(&job, q, out);
 
     if (rc == 0)
-        rc = finish_raster(&job.raster, "the file ends early", out, rgb);
+        rc = finish_raster(&job.raster, "the file ends early", q, out, rgb);
     raster_reset(&job.raster);
     return rc;
 }

@@ -143,13 +143,30 @@ void raster_fill_rest(struct raster *r)
     }
 }
 
+static void give_back(struct raster *r, size_t n)
+{
+    unsigned char *fit = realloc(r->px, n * 3);
+
+    r->channels = 3;
+    r->px = fit ? fit : r->px;
+}
+
+void raster_drop_alpha(struct raster *r)
+{
+    size_t n = (size_t)r->w * (size_t)r->h;
+
+    for (size_t i = 0; i < n; i++)
+        memmove(r->px + 3 * i, r->px + 4 * i, 3);
+    give_back(r, n);
+}
+
 bool raster_flatten(struct raster *r)
 {
     size_t n = (size_t)r->w * (size_t)r->h;
     bool is_light = r->sum_luma > LIGHT_LUMA * r->sum_alpha &&
                     2 * r->n_clear > (uint64_t)r->in_w * (uint64_t)r->n_row;
     unsigned back = is_light ? GREY_BACKDROP : WHITE_BACKDROP;
-    unsigned char *out = r->px, *in = r->px, *fit;
+    unsigned char *out = r->px, *in = r->px;
 
     for (size_t i = 0; i < n; i++, in += 4, out += 3) {
         unsigned a = in[3];
@@ -157,8 +174,6 @@ bool raster_flatten(struct raster *r)
         for (int c = 0; c < 3; c++)
             out[c] = (unsigned char)((in[c] * a + back * (255 - a) + 127) / 255);
     }
-    r->channels = 3;
-    fit = realloc(r->px, n * 3);
-    r->px = fit ? fit : r->px;
+    give_back(r, n);
     return is_light;
 }

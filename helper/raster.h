@@ -36,6 +36,8 @@ void raster_fill_rest(struct raster *r);
  * most of the page is clear, since white lettering would vanish on white. 3 channels remain, in
  * place. */
 bool raster_flatten(struct raster *r);
+/* 4 channels to their first 3, whatever they hold. */
+void raster_drop_alpha(struct raster *r);
 void raster_reset(struct raster *r);
 
 #endif

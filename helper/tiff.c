@@ -128,6 +128,7 @@ struct job {
     struct raster raster;
     TIFFRGBAImage image;
     bool has_image;
+    bool is_cut; /* grey of 16 bits is cut at 255 */
     uint32_t *strip;
     const char *fault;
 };
@@ -188,7 +189,7 @@ static int read_grey_16(struct job *job)
             break;
         }
         for (uint32_t x = 0; x < job->w; x++, out += 3) {
-            unsigned v = (row[x] + 128u) / 257u;
+            unsigned v = job->is_cut ? MIN(row[x], 255u) : (row[x] + 128u) / 257u;
 
             out[0] = out[1] = out[2] = (unsigned char)(is_white_0 ? 255 - v : v);
         }
@@ -274,7 +275,7 @@ int decode_tiff(struct file_bytes file, const struct decode_request *q, struct d
                 unsigned char **rgb)
 {
     struct source s = {file, 0};
-    struct job job = {.tiff = tiff_open(&s)};
+    struct job job = {.tiff = tiff_open(&s), .is_cut = q->how & DECODE_AS_PILLOW};
     void *icc;
     uint32_t n_icc;
     int rc;
@@ -290,7 +291,7 @@ int decode_tiff(struct file_bytes file, const struct decode_request *q, struct d
             out->flags |= DECODE_ICC;
     }
     if (rc == 0)
-        rc = finish_raster(&job.raster, job.fault, out, rgb);
+        rc = finish_raster(&job.raster, job.fault, q, out, rgb);
     if (job.has_image)
         TIFFRGBAImageEnd(&job.image);
     TIFFClose(job.tiff);

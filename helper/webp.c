@@ -140,7 +140,7 @@ int decode_webp(struct file_bytes file, const struct decode_request *q, struct d
     if (rc == 0) {
         f = out->reduce;
         read_extras(file, out);
-        rc = finish_raster(&r, fault, out, rgb);
+        rc = finish_raster(&r, fault, q, out, rgb);
         out->reduce = f;
         out->rows = MIN(out->rows * f, out->declared_height);
     }

@@ -102,6 +102,16 @@ enum recto_task {
     RECTO_TASK_LOCATE,   /* Locate <|ref|>phrase<|/ref|> in the image. */
 };
 
+/* Imitate one of the model's official scripts: its guard (20/90, 20/50, 40/90), its way with pictures (Pillow's: transparency
+ * dropped, grey of 16 bits cut at 255; orientations 1 to 8, none, or 3, 6 and 8), PDFs at 144 dpi ("pdf"); read once, as they
+ * lie, blank or not.  What its files hold is the writers' part (recto_write_options.official). */
+enum recto_official {
+    RECTO_OFFICIAL_NO,
+    RECTO_OFFICIAL_IMAGE,
+    RECTO_OFFICIAL_PDF,
+    RECTO_OFFICIAL_EVAL
+};
+
 enum recto_class { RECTO_CLASS_INTERACTIVE, RECTO_CLASS_NORMAL, RECTO_CLASS_BATCH };
 
 struct recto_options {
@@ -127,6 +137,7 @@ struct recto_options {
     /* A page that went round, was cut short, gave no text or little confidence is read again in other ways, at most so many
      * times (0..RECTO_RETRIES_MAX, default 3); the best reading is kept, and all are listed in recto_page.attempt. */
     int retries;
+    enum recto_official official; /* overrides guard, retries, rotate, no_blank_check, and dpi 0 */
     int rotate; /* degrees clockwise to turn every page by: 0, 90, 180, 270; RECTO_ROTATE_AUTO (default): find out */
 };
 #define RECTO_RETRIES_MAX 5

@@ -4,8 +4,11 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "page/range.h"
+#include "settings.h"
 
 #include <stdlib.h>
+
+#define OFFICIAL_DPI 144 /* of run_dpsk_ocr2_pdf.py */
 
 void book_list_init(struct book_list *l, int max_new, int max_out)
 {
@@ -54,6 +57,7 @@ static struct book *book_new(const struct recto_input *in, const struct recto_op
         b->in.data = copy;
     }
     b->opt = *o;
+    options_imitate(&b->opt);
     b->opt.phrase = dup_or_null(o->phrase);
     b->opt.prompt = dup_or_null(o->prompt);
     b->doc.pdf.fd = -1;
@@ -103,6 +107,9 @@ int book_open(struct book *b, struct page_source *s)
     if (atomic_load(&b->is_cancelled) || atomic_load(&b->is_stopped))
         return err(RECTO_ECANCELED, "cancelled");
     TRY(page_doc_open(&b->doc, s, &b->in));
+    b->doc.official = b->opt.official;
+    if (b->opt.official == RECTO_OFFICIAL_PDF && b->doc.look.dpi == 0)
+        b->doc.look.dpi = OFFICIAL_DPI;
     forget_input(b);
     rc = range_select(b->in.pages, b->doc.n_page, &b->page, &b->n_page, &is_past);
     if (rc < 0)

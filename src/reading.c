@@ -16,18 +16,19 @@ static void set_image_key(struct reading *g)
     const struct job *j = g->job;
     const struct page_frame *f = &g->frame;
     struct buf room = {0};
+    size_t n;
     str what;
-    char how[120];
+    char how[160];
 
     if (j->recto->set.no_reuse)
         return;
     what = page_doc_identity(&j->book->doc, j->number, &room);
-    if (frame_is_plain(f))
-        snprintf(how, sizeof how, "%s", j->recto->engine.model.cfg.crop_mode ? "tiles" : "global");
-    else
-        snprintf(how, sizeof how, "%s turn %d part %d %d %d %d scale %d border %d %d",
-                 j->recto->engine.model.cfg.crop_mode ? "tiles" : "global", f->turn, f->x, f->y,
-                 f->w, f->h, f->scale, f->border_x, f->border_y);
+    snprintf(how, sizeof how, "%s", j->recto->engine.model.cfg.crop_mode ? "tiles" : "global");
+    n = strlen(how);
+    if (!frame_is_plain(f) || j->book->opt.official)
+        snprintf(how + n, sizeof how - n, " as %d turn %d part %d %d %d %d scale %d border %d %d",
+                 j->book->opt.official, f->turn, f->x, f->y, f->w, f->h, f->scale, f->border_x,
+                 f->border_y);
     g->image = prefix_image_key(what.p, what.n, how);
     buf_reset(&room);
 }

@@ -35,6 +35,18 @@ void recto_options_init(struct recto_options *o)
                                 .rotate = RECTO_ROTATE_AUTO};
 }
 
+void options_imitate(struct recto_options *o)
+{
+    static const int guard[][2] = {{0, 0}, {20, 90}, {20, 50}, {40, 90}}; /* by recto_official */
+
+    if (o->official == RECTO_OFFICIAL_NO)
+        return;
+    o->guard_n = guard[o->official][0];
+    o->guard_w = guard[o->official][1];
+    o->retries = o->rotate = 0;
+    o->no_blank_check = true;
+}
+
 int recto_task_parse(const char *name, enum recto_task *task, const char **phrase)
 {
     static const char *const names[] = {"markdown", "text", "ocr", "figure", "describe"};

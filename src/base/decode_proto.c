@@ -71,6 +71,7 @@ void decode_request_pack(unsigned char out[DECODE_REQUEST_BYTES], const struct d
     wire_put64(&out, (uint64_t)q->max_pixels);
     wire_put64(&out, (uint64_t)q->keep_pixels);
     wire_put32(&out, (uint32_t)q->frame);
+    wire_put32(&out, q->how);
 }
 
 int decode_request_unpack(struct decode_request *q, const unsigned char in[DECODE_REQUEST_BYTES])
@@ -85,6 +86,9 @@ int decode_request_unpack(struct decode_request *q, const unsigned char in[DECOD
     max_pixels = wire_get64(&in);
     keep_pixels = wire_get64(&in);
     TRY(get_int(&in, "frame", 0, DECODE_COUNT_ONLY, &q->frame));
+    q->how = wire_get32(&in);
+    if (q->how & ~(unsigned)DECODE_HOW_ALL)
+        return err(RECTO_EFORMAT, "a request with unknown flags");
     if (q->n_bytes > DECODE_FILE_MAX)
         return err(RECTO_EFORMAT, "a file of more than %llu bytes",
                    (unsigned long long)DECODE_FILE_MAX);

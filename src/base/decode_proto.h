@@ -11,8 +11,8 @@
  * taken it over.  Fields are of 32 bits unless marked:
  *
  *     hello     12 bytes  magic "RDH1", version, flags (enum decode_sandbox)
- *     request   36 bytes  magic "RDQ1", kind (1: image), n_bytes 64, max_pixels 64, keep_pixels 64,
- *                         frame
+ *     request   40 bytes  magic "RDQ1", kind (1: image), n_bytes 64, max_pixels 64, keep_pixels 64,
+ *                         frame, flags (enum decode_how)
  *     answer   332 bytes  magic "RDA1", -code, width, height, declared_width, declared_height,
  *                         reduce, rows, orientation, flags (enum decode_flag), dpi_x, dpi_y,
  *                         n_frame, n_rgb 64, kind [16 bytes], text [256 bytes] */
@@ -23,9 +23,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DECODE_VERSION       2
+#define DECODE_VERSION       3
 #define DECODE_HELLO_BYTES   12
-#define DECODE_REQUEST_BYTES 36
+#define DECODE_REQUEST_BYTES 40
 #define DECODE_ANSWER_BYTES  332
 #define DECODE_SIDE_MAX      100000 /* pixels, either side */
 #define DECODE_DPI_MAX       100000
@@ -56,6 +56,14 @@ enum decode_flag {                            /* flags of answer */
                    DECODE_FLAGS_ALL = (1 << 6) - 1,
 };
 
+enum decode_how { /* flags of request */
+                  DECODE_AS_PILLOW =
+                      1
+                      << 0, /* transparency is dropped, not laid on anything; grey of 16 bits is cut at
+                                                255, not scaled */
+                  DECODE_HOW_ALL = 1,
+};
+
 struct decode_hello {
     unsigned flags; /* enum decode_sandbox */
 };
@@ -65,6 +73,7 @@ struct decode_request {
     int64_t max_pixels; /* refuse a picture that declares more */
     int64_t
         keep_pixels; /* give back at most this many: reduce by a whole factor if there are more */
+    unsigned how;    /* enum decode_how */
     int frame;       /* of a file with several, from 0; DECODE_COUNT_ONLY: no picture is wanted */
 };
 

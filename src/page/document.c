@@ -225,6 +225,7 @@ int page_doc_draw(const struct page_doc *d, struct page_source *s, int page,
         *note = (struct page_note){.reduce = 1, .orientation = 1};
     if (page < 1 || page > d->n_page)
         return err(RECTO_EPAGERANGE, "%s: no page %d (has %d)", d->name, page, d->n_page);
+    page_source_imitate(s, d->official);
     rc = d->is_pdf ? draw_pdf(d, page, out, note)
                    : page_decode_frame(s, NULL, d->bytes.p, d->bytes.n, page - 1, out, note);
     if (rc == 0)

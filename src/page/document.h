@@ -12,8 +12,9 @@ struct page_doc {
     char *name; /* for messages */
     bool is_pdf;
     struct pdf pdf;
-    struct buf bytes; /* of an image */
-    unsigned serial;  /* > 0: a PDF that came as bytes */
+    struct buf bytes;             /* of an image */
+    enum recto_official official; /* how pictures are decoded; set after page_doc_open */
+    unsigned serial;              /* > 0: a PDF that came as bytes */
     int n_page;
     struct pdf_look look;
     int n_warning; /* about the document as a whole; static texts */

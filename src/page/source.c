@@ -23,7 +23,28 @@ struct page_source {
     struct page_source_options opts;
     char *path; /* of the helper, owned */
     struct helper helper;
+    enum recto_official official;
 };
+
+void page_source_imitate(struct page_source *s, enum recto_official how)
+{
+    s->official = how;
+}
+
+static int64_t keep_pixels(const struct page_source *s)
+{
+    return s->official ? s->opts.max_pixels : s->opts.keep_pixels;
+}
+
+/* Which of the orientations in files the way of decoding honours. */
+static int honoured(const struct page_source *s, int orientation)
+{
+    bool is_turn = orientation == 3 || orientation == 6 || orientation == 8;
+
+    if (s->official == RECTO_OFFICIAL_PDF || (s->official == RECTO_OFFICIAL_EVAL && !is_turn))
+        return 1;
+    return orientation;
+}
 
 int page_source_open(struct page_source **out, const struct recto_settings *set)
 {
@@ -80,7 +101,7 @@ struct pdf_tool page_source_pdf_tool(const struct page_source *s)
     return (struct pdf_tool){.helper = s->path,
                              .is_strict = s->opts.is_strict,
                              .timeout_ms = s->opts.timeout_ms,
-                             .max_pixels = MIN(s->opts.max_pixels, s->opts.keep_pixels)};
+                             .max_pixels = MIN(s->opts.max_pixels, keep_pixels(s))};
 }
 
 static int64_t deadline(const struct page_source *s)
@@ -175,7 +196,11 @@ static void fill_note(struct page_note *note, const struct decode_answer *a)
 static int ask(struct page_source *s, const void *data, size_t n, int frame, int64_t until,
                struct decode_answer *a)
 {
-    struct decode_request q = {n, s->opts.max_pixels, s->opts.keep_pixels, frame};
+    struct decode_request q = {.n_bytes = n,
+                               .max_pixels = s->opts.max_pixels,
+                               .keep_pixels = keep_pixels(s),
+                               .how = s->official ? DECODE_AS_PILLOW : 0,
+                               .frame = frame};
     unsigned char head[DECODE_REQUEST_BYTES], tail[DECODE_ANSWER_BYTES];
 
     decode_request_pack(head, &q);
@@ -187,7 +212,10 @@ static int ask(struct page_source *s, const void *data, size_t n, int frame, int
         return err_prefix(RECTO_ERENDER,
                           "page could not be drawn: the decoder's answer makes no sense");
     }
-    return a->code ? err(a->code, "%s", a->text) : 0;
+    if (a->code)
+        return err(a->code, "%s", a->text);
+    a->orientation = honoured(s, a->orientation);
+    return 0;
 }
 
 static int take_picture(struct page_source *s, const struct decode_answer *a, int64_t until,
@@ -285,6 +313,10 @@ int page_decode_frame(struct page_source *s, const char *name, const void *data,
         rc = RECTO_EKIND;
     if (rc == RECTO_EKIND) /* also a PPM of another depth than the small reader here takes */
         rc = decode_by_helper(s, data, n, frame, out, &mine);
+    if (rc == 0 && s->official && mine.flags & PAGE_TRUNCATED) {
+        recto_image_reset(out);
+        rc = err(RECTO_ETRUNCATED, "cut short: %d of %d rows", mine.rows, mine.declared_height);
+    }
     if (note) {
         fill_warnings(&mine);
         *note = mine;

@@ -51,6 +51,8 @@ void page_note_reset(struct page_note *note);
  * unknown. */
 int page_source_open(struct page_source **out, const struct recto_settings *set);
 int page_source_open_with(struct page_source **out, const struct page_source_options *o);
+/* How the next pictures are to be decoded; RECTO_OFFICIAL_NO at first. An official way neither reduces nor mends. */
+void page_source_imitate(struct page_source *s, enum recto_official how);
 /* Start the helper now if it is not running, to learn at once whether that works. RECTO_ERENDER
  * names the path. */
 int page_source_start(struct page_source *s);
