@@ -1,5 +1,6 @@
 /* Parts of a page and the way back: every picture is checked against the page, every box against where it was drawn. */
 #include "base/mem.h"
+#include "page/document.h"
 #include "page/frame.h"
 #include "page/inkcheck.h"
 
@@ -7,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -196,12 +198,46 @@ static void lines_have_a_direction(void **state)
     recto_image_reset(&turned);
 }
 
+static double ratio_of(struct page_source *s, const struct page_doc *d, int page)
+{
+    struct recto_image im;
+    struct ink ink;
+
+    assert_int_equal(page_doc_draw(d, s, page, &im, NULL), 0);
+    assert_int_equal(ink_of_raster(&ink, &im), 0);
+    recto_image_reset(&im);
+    return ink.line_ratio;
+}
+
+/* One printed page, as it is and turned by a quarter, a half and three: a half does not show. */
+static void ratios_of_a_turned_page(void **state)
+{
+    static const double want[] = {3.60, 0.28, 3.60, 0.28};
+    struct page_source_options o = {.helper = BIN_DIR "/recto-decode"};
+    struct recto_input in = {.path = SOURCE_DIR "/samples/cardinal.pdf"};
+    struct page_source *s;
+    struct page_doc d;
+
+    if (access("/usr/bin/pdftoppm", X_OK) != 0 || access(o.helper, X_OK) != 0)
+        skip();
+    assert_int_equal(page_source_open_with(&s, &o), 0);
+    assert_int_equal(page_doc_open(&d, s, &in), 0);
+    for (int i = 0; i < 4; i++) {
+        double r = ratio_of(s, &d, i + 1);
+
+        assert_true(r > want[i] * 0.95 && r < want[i] * 1.05);
+    }
+    page_doc_close(&d);
+    page_source_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_frame_maps_back),      cmocka_unit_test(turns_are_exact),
         cmocka_unit_test(border_of_three_percent),    cmocka_unit_test(halves_at_the_emptiest),
         cmocka_unit_test(small_pages_are_not_halved), cmocka_unit_test(lines_have_a_direction),
+        cmocka_unit_test(ratios_of_a_turned_page),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
