@@ -48,6 +48,7 @@ static void ask_info(struct command *c, const struct pdf_ask *a)
     add(c, "pdfinfo");
     add_pair(c, "-f", "1");
     add_pair(c, "-l", LAST);
+    add(c, "-box");
     add_password(c, a);
     add(c, DOCUMENT);
 }

@@ -265,6 +265,10 @@ struct recto_page {
     struct recto_timing timing;
     double dpi;                 /* that a page of a PDF was drawn at; 0: an image */
     double width_pt, height_pt; /* size of a page of a PDF in points, as displayed */
+    double crop_pt
+        [4]; /* x0, y0, x1, y1 of what is displayed, in points of PDF user space; of an image: the page it would
+                          be, by its resolution if that is 36..2400 dpi, else 150; all 0: unknown */
+    int turn_pt; /* degrees clockwise that a page of a PDF is displayed turned by (its /Rotate) */
     int index, n_index; /* which of the request's pages this is, from 0, and how many those are */
 };
 void recto_page_reset(struct recto_page *p); /* free what it owns */
@@ -422,12 +426,16 @@ struct recto_write_options {
     const char *math;       /* md: "dollar", $x$ and $$ (default); "tex", \( \) and \[ \] stay */
     const char *tables;     /* md: "html" (default); "pipe" where a table has no spans */
     const char *page_break; /* md: NULL: <!-- page 2 -->; "": only a blank line */
-    const char *official;   /* mmd, raw: "image" (default), "pdf", "eval": the script imitated */
-    bool keep_furniture;    /* md, txt, html: headers, footers and page numbers too */
-    bool dehyphenate;       /* md, txt, html: join words parted at line ends */
-    bool csv_fill;          /* csv: repeat a cell's text over all that it spans */
-    bool csv_safe;          /* csv: ' before what a spreadsheet would run as a formula */
-    bool embed;             /* html: figures inside the file, as data: addresses */
+    const char
+        *old_text; /* pdf: invisible text that is there: "replace" (default), "keep", "skip-page" */
+    const char *pdf_math; /* pdf: "tex" (default), "skip" */
+    bool break_signature; /* pdf: of a signed document too */
+    const char *official; /* mmd, raw: "image" (default), "pdf", "eval": the script imitated */
+    bool keep_furniture;  /* md, txt, html: headers, footers and page numbers too */
+    bool dehyphenate;     /* md, txt, html: join words parted at line ends */
+    bool csv_fill;        /* csv: repeat a cell's text over all that it spans */
+    bool csv_safe;        /* csv: ' before what a spreadsheet would run as a formula */
+    bool embed;           /* html: figures inside the file, as data: addresses */
     /* Told what could not be written as asked, a sentence a call; NULL: nobody is. */
     recto_line_fn *warn;
     void *warn_ctx;

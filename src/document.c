@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "copy.h"
 #include "page/document.h"
 #include "page/inkcheck.h"
 #include "page/range.h"
@@ -16,7 +17,9 @@ struct recto_document {
     struct recto_settings set;
     struct page_source *source;
     struct page_doc doc;
-    bool has_told; /* warnings about the document as a whole go with its first look */
+    bool has_told;             /* warnings about the document as a whole go with its first look */
+    struct copy_source copied; /* for a searchable copy: what was found while drawing */
+    struct searchable searchable; /* over it */
 };
 
 int recto_document_open(struct recto_document **out, const struct recto_input *in,
@@ -30,6 +33,8 @@ int recto_document_open(struct recto_document **out, const struct recto_input *i
     settings_copy(&d->set, s);
     TRY_OUT(page_source_open(&d->source, &d->set));
     TRY_OUT(page_doc_open(&d->doc, d->source, in));
+    d->copied = (struct copy_source){.doc = &d->doc, .source = d->source};
+    d->searchable = copy_of(&d->copied);
     *out = d;
     return 0;
 out:
@@ -103,6 +108,8 @@ int recto_document_look(struct recto_document *d, int page, struct recto_page *l
 
     *look = (struct recto_page){
         .number = page, .dpi = note.dpi, .width_pt = note.width_pt, .height_pt = note.height_pt};
+    memcpy(look->crop_pt, note.crop_pt, sizeof note.crop_pt);
+    look->turn_pt = note.turn_pt;
     if (!d->has_told)
         add_warnings(look, d->doc.warning, d->doc.n_warning);
     d->has_told = true;
@@ -121,6 +128,7 @@ void recto_document_close(struct recto_document *d)
     if (!d)
         return;
     page_doc_close(&d->doc);
+    page_note_reset(&d->copied.note);
     page_source_close(d->source);
     settings_reset(&d->set);
     free(d);
@@ -136,11 +144,18 @@ void recto_image_reset(struct recto_image *image)
 
 static int draw(void *doc, int page, struct recto_image *image)
 {
-    return recto_document_render(doc, page, image);
+    struct recto_document *d = doc;
+
+    page_note_reset(&d->copied.note);
+    d->copied.n_note = page;
+    return page_doc_draw(&d->doc, d->source, page, image, &d->copied.note);
 }
 
 int recto_writer_open(struct recto_writer **out, const char *format,
                       const struct recto_write_options *o, recto_sink_fn *sink, void *ctx)
 {
-    return writer_open(out, format, o, sink, ctx, o->doc ? draw : NULL, o->doc);
+    TRY(writer_open(out, format, o, sink, ctx, o->doc ? draw : NULL, o->doc));
+    if (o->doc)
+        (*out)->searchable = &o->doc->searchable;
+    return 0;
 }

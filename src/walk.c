@@ -95,6 +95,8 @@ static int decode(struct job *j, struct page_source *source, struct recto_image 
     j->page->dpi = note.dpi;
     j->page->width_pt = note.width_pt;
     j->page->height_pt = note.height_pt;
+    memcpy(j->page->crop_pt, note.crop_pt, sizeof note.crop_pt);
+    j->page->turn_pt = note.turn_pt;
     page_note_reset(&note);
     j->page->timing.decode_image += clock_ms_since(start);
     return rc;

@@ -14,8 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HEAD_BYTES  1024
-#define IMAGE_BYTES ((size_t)1 << 29) /* of an image file, as base/decode_proto.h */
+#define HEAD_BYTES      1024
+#define PT_PER_INCH     72.0
+#define IMAGE_DPI_LEAST 36
+#define IMAGE_DPI_MOST  2400
+#define IMAGE_DPI_ELSE  150
+#define IMAGE_BYTES     ((size_t)1 << 29) /* of an image file, as base/decode_proto.h */
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
@@ -211,8 +215,27 @@ static int draw_pdf(const struct page_doc *d, int page, struct recto_image *out,
                                .dpi_y = (int)(dpi + 0.5),
                                .dpi = dpi,
                                .width_pt = d->pdf.page[page - 1].w,
-                               .height_pt = d->pdf.page[page - 1].h};
+                               .height_pt = d->pdf.page[page - 1].h,
+                               .turn_pt = d->pdf.page[page - 1].turn};
+    memcpy(note->crop_pt, d->pdf.page[page - 1].crop, sizeof note->crop_pt);
     return 0;
+}
+
+/* A picture that says how large it is on paper is believed within reason. */
+static double image_dpi(int dpi)
+{
+    return dpi >= IMAGE_DPI_LEAST && dpi <= IMAGE_DPI_MOST ? dpi : IMAGE_DPI_ELSE;
+}
+
+/* The page that an image would be, in points: its own pixels, not those of a reduced decoding. */
+static void set_image_frame(struct page_note *note, const struct recto_image *im)
+{
+    bool is_swapped = note->orientation >= 5;
+    int w = is_swapped ? note->declared_height : note->declared_width;
+    int h = is_swapped ? note->declared_width : note->declared_height;
+
+    note->crop_pt[2] = PT_PER_INCH * (w ? w : im->width) / image_dpi(note->dpi_x);
+    note->crop_pt[3] = PT_PER_INCH * (h ? h : im->height) / image_dpi(note->dpi_y);
 }
 
 int page_doc_draw(const struct page_doc *d, struct page_source *s, int page,
@@ -228,6 +251,8 @@ int page_doc_draw(const struct page_doc *d, struct page_source *s, int page,
     page_source_imitate(s, d->official);
     rc = d->is_pdf ? draw_pdf(d, page, out, note)
                    : page_decode_frame(s, NULL, d->bytes.p, d->bytes.n, page - 1, out, note);
+    if (rc == 0 && note && !d->is_pdf)
+        set_image_frame(note, out);
     if (rc == 0)
         return 0;
     return d->n_page > 1 ? err_prefix(rc, "%s:%d", d->name, page) : err_prefix(rc, "%s", d->name);

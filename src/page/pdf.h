@@ -18,8 +18,10 @@ struct pdf_tool {
 };
 
 struct pdf_page {
-    double w, h; /* points, as displayed; 0: unknown */
-    int drawn;   /* its number for poppler, which does not count a page that it cannot find;
+    double w, h;    /* points, as displayed; 0: unknown */
+    double crop[4]; /* CropBox in user space: x0 y0 x1 y1; zeroes: unknown */
+    int turn;       /* /Rotate: 0, 90, 180, 270 */
+    int drawn;      /* its number for poppler, which does not count a page that it cannot find;
                     0: this is such a page */
 };
 

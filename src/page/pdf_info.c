@@ -79,8 +79,10 @@ static void spread_sizes(struct pdf *p, const struct pdf_page *read)
 {
     for (int i = 0; i < p->n_page; i++)
         if (p->page[i].drawn) {
-            p->page[i].w = read[p->page[i].drawn - 1].w;
-            p->page[i].h = read[p->page[i].drawn - 1].h;
+            int drawn = p->page[i].drawn;
+
+            p->page[i] = read[drawn - 1];
+            p->page[i].drawn = drawn;
         }
 }
 
@@ -103,19 +105,32 @@ static int read_count(struct pdf *p, str out, str complaint)
     return 0;
 }
 
+static void take_turn(struct pdf_page *page, int turn)
+{
+    double w = page->w;
+
+    if (turn == 90 || turn == 180 || turn == 270)
+        page->turn = turn;
+    if (turn == 90 || turn == 270) {
+        page->w = page->h;
+        page->h = w;
+    }
+}
+
 static void read_line(struct pdf_page *page, int n_page, const char *line)
 {
-    double w, h;
+    double w, h, c[4];
     int n, turn;
 
     if (sscanf(line, "Page %d size: %lf x %lf pts", &n, &w, &h) == 3 && n >= 1 && n <= n_page) {
         page[n - 1].w = w;
         page[n - 1].h = h;
-    } else if (sscanf(line, "Page %d rot: %d", &n, &turn) == 2 && n >= 1 && n <= n_page &&
-               (turn == 90 || turn == 270)) {
-        w = page[n - 1].w;
-        page[n - 1].w = page[n - 1].h;
-        page[n - 1].h = w;
+    } else if (sscanf(line, "Page %d rot: %d", &n, &turn) == 2 && n >= 1 && n <= n_page) {
+        take_turn(&page[n - 1], turn);
+    } else if (sscanf(line, "Page %d CropBox: %lf %lf %lf %lf", &n, &c[0], &c[1], &c[2], &c[3]) ==
+                   5 &&
+               n >= 1 && n <= n_page) {
+        memcpy(page[n - 1].crop, c, sizeof c);
     }
 }
 

@@ -40,8 +40,10 @@ struct page_note {
     int n_frame;                         /* in the file */
     int dpi_x, dpi_y;                    /* 0: unknown; as displayed */
     double dpi, width_pt, height_pt;     /* of a page of a PDF, as displayed; else 0 */
-    unsigned flags;                      /* enum page_note_flag */
-    int n_warning; /* what the user should be told, for recto_page.warning; owned by the note */
+    double crop_pt[4];                   /* by page_doc_draw, as recto_page has them */
+    int turn_pt;
+    unsigned flags; /* enum page_note_flag */
+    int n_warning;  /* what the user should be told, for recto_page.warning; owned by the note */
     char *warning[5];
 };
 void page_note_reset(struct page_note *note);

@@ -305,6 +305,37 @@ static int read_state(const json_t *obj, struct recto_page *p)
     return 0;
 }
 
+/* obj[key], if it is there: a list of n numbers. */
+static int read_reals(const json_t *obj, const char *key, double *v, size_t n)
+{
+    json_t *list;
+
+    TRY(json_get_array(obj, "page", key, true, &list));
+    if (list && json_array_size(list) != n)
+        return err(RECTO_EFORMAT, "page.%s: expected %zu numbers", key, n);
+    for (size_t i = 0; list && i < n; i++) {
+        const json_t *item = json_array_get(list, i);
+
+        if (!json_is_number(item))
+            return err(RECTO_EFORMAT, "page.%s: expected %zu numbers", key, n);
+        v[i] = json_number_value(item);
+    }
+    return 0;
+}
+
+static int read_frame(const json_t *obj, struct recto_page *p)
+{
+    double size[2] = {0};
+
+    TRY(json_double(obj, "page", "dpi", true, 0, 1e5, &p->dpi));
+    TRY(read_reals(obj, "size_pt", size, 2));
+    p->width_pt = size[0];
+    p->height_pt = size[1];
+    TRY(read_reals(obj, "crop_pt", p->crop_pt, 4));
+    TRY(read_int(obj, "page", "turn_pt", true, 0, 270, &p->turn_pt));
+    return p->turn_pt % 90 ? err(RECTO_EFORMAT, "page.turn_pt: expected 0, 90, 180 or 270") : 0;
+}
+
 static int read_page(const json_t *obj, struct recto_page *p)
 {
     size_t n_raw = 0;
@@ -325,6 +356,7 @@ static int read_page(const json_t *obj, struct recto_page *p)
     TRY(read_int(obj, "page", "interventions", true, 0, INT_MAX, &p->n_intervention));
     TRY(read_int(obj, "page", "stray_markers", true, 0, INT_MAX, &p->n_stray));
     TRY(read_int(obj, "page", "rotate", true, 0, 270, &p->rotate));
+    TRY(read_frame(obj, p));
     TRY(read_attempts(obj, p));
     TRY(read_warnings(obj, p));
     TRY(read_error(obj, p));

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 
 static const struct writer *const writers[] = {
-    &writer_md,   &writer_txt,  &writer_html, &writer_json, &writer_jsonl,
-    &writer_hocr, &writer_alto, &writer_csv,  &writer_mmd,  &writer_raw,
+    &writer_md,   &writer_txt,     &writer_html,    &writer_json, &writer_jsonl,
+    &writer_hocr, &writer_alto,    &writer_csv,     &writer_mmd,  &writer_raw,
+    &writer_pdf,  &writer_overlay, &writer_figures,
 };
 
 /* ---- formats --------------------------------------------------------------------------------- */
@@ -59,6 +60,8 @@ void recto_write_options_init(struct recto_write_options *o)
         .math = "dollar",
         .tables = "html",
         .official = "image",
+        .old_text = "replace",
+        .pdf_math = "tex",
     };
 }
 
@@ -82,7 +85,12 @@ static int take_options(struct recto_write_options *to, const struct recto_write
     to->math = to->math ? to->math : defaults.math;
     to->tables = to->tables ? to->tables : defaults.tables;
     to->official = to->official ? to->official : defaults.official;
+    to->old_text = to->old_text ? to->old_text : defaults.old_text;
+    to->pdf_math = to->pdf_math ? to->pdf_math : defaults.pdf_math;
     TRY(check_choice("math", to->math, (const char *const[]){"dollar", "tex", NULL}));
+    TRY(check_choice("old-text", to->old_text,
+                     (const char *const[]){"replace", "keep", "skip-page", NULL}));
+    TRY(check_choice("pdf-math", to->pdf_math, (const char *const[]){"tex", "skip", NULL}));
     TRY(check_choice("tables", to->tables, (const char *const[]){"html", "pipe", NULL}));
     return check_choice("official", to->official,
                         (const char *const[]){"image", "pdf", "eval", NULL});

@@ -32,6 +32,7 @@ struct recto_writer {
     int n_page;      /* pages written so far */
     bool has_output; /* md: something was written; txt, raw: something of the last page was */
     void *state;     /* the format's own */
+    const struct searchable *searchable; /* pdf; NULL: there is no document to copy */
     /* the rest belongs to write.c */
     recto_sink_fn *sink;
     void *sink_ctx;
@@ -45,7 +46,8 @@ struct recto_writer {
 
 /* In the order of recto_format_at. */
 extern const struct writer writer_md, writer_txt, writer_html, writer_json, writer_jsonl,
-    writer_hocr, writer_alto, writer_csv, writer_mmd, writer_raw;
+    writer_hocr, writer_alto, writer_csv, writer_mmd, writer_raw, writer_pdf, writer_overlay,
+    writer_figures;
 
 /* recto_writer_open with any source of pixels. */
 int writer_open(struct recto_writer **out, const char *format, const struct recto_write_options *o,

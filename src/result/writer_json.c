@@ -5,6 +5,7 @@
  * nothing. */
 #include "base/json.h"
 #include "result/clean.h"
+#include "result/place.h"
 #include "result/model.h"
 #include "result/span.h"
 #include "result/writer.h"
@@ -73,6 +74,25 @@ static json_t *boxes_in_px(const struct recto_block *b, const struct recto_page 
         json_array_append_new(list, json_pack("[iiii]", px.x1, px.y1, px.x2, px.y2));
     }
     return list;
+}
+
+/* Nothing when nobody knows how large the page is in points. */
+static void set_boxes_in_pt(json_t *obj, const struct recto_block *b, const struct recto_page *p)
+{
+    json_t *list;
+    struct place f;
+
+    if (!place_of_page(&f, p))
+        return;
+    list = json_array();
+    for (int i = 0; i < b->n_box; i++) {
+        struct box_pt pt = place_box(&f, box_px(b->box[i], p->width, p->height));
+
+        json_array_append_new(list, json_pack("[ffff]", round(pt.x1 * 1e2) / 1e2,
+                                              round(pt.y1 * 1e2) / 1e2, round(pt.x2 * 1e2) / 1e2,
+                                              round(pt.y2 * 1e2) / 1e2));
+    }
+    set(obj, "boxes_pt", list);
 }
 
 /* ---- tables and math ------------------------------------------------------------------------- */
@@ -172,6 +192,8 @@ static json_t *block_json(const struct recto_page *p, int i)
     set(obj, "boxes_999", boxes(b->box, b->n_box));
     if (b->n_box && p->width > 0 && p->height > 0)
         set(obj, "boxes_px", boxes_in_px(b, p));
+    if (b->n_box)
+        set_boxes_in_pt(obj, b, p);
     set_det(obj, b);
     set(obj, "text", text((str){b->text, b->n_text}));
     set(obj, "raw", text((str){b->raw, b->n_raw}));
@@ -240,6 +262,21 @@ static void set_error(json_t *obj, const struct recto_page *p)
         set(json_object_get(obj, "error"), "text", text_or_null(p->error_text));
 }
 
+static void set_frame(json_t *obj, const struct recto_page *p)
+{
+    json_t *list = json_array();
+    struct place f;
+
+    if (!place_of_page(&f, p)) {
+        json_decref(list);
+        return;
+    }
+    for (int i = 0; i < 4; i++)
+        json_array_append_new(list, json_real(round(p->crop_pt[i] * 1e2) / 1e2));
+    set(obj, "crop_pt", list);
+    set(obj, "turn_pt", json_integer(p->turn_pt));
+}
+
 static json_t *page_json(const struct recto_page *p)
 {
     json_t *obj = json_object(), *list = json_array();
@@ -253,6 +290,7 @@ static json_t *page_json(const struct recto_page *p)
         set(obj, "size_pt",
             json_pack("[oo]", rounded(p->width_pt, 1e2), rounded(p->height_pt, 1e2)));
     }
+    set_frame(obj, p);
     set(obj, "rotate", json_integer(p->rotate));
     set(obj, "grid", pair(p->tiles_w, p->tiles_h));
     set(obj, "source", json_string("ocr"));
