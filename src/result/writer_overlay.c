@@ -14,7 +14,7 @@
 #define THICK       2
 #define THICK_TITLE 4
 #define LABEL_MAX_  24  /* characters */
-#define PX_A_SCALE  900 /* the label's letters grow with the page */
+#define PX_A_SCALE  500 /* the label's letters grow with the page */
 
 /* Far from each other, and dark enough for white letters. */
 static const struct colour colours[] = {
