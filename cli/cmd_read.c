@@ -169,7 +169,7 @@ static int exit_of_run(const struct run *r)
         return r->exit;
     if (r->n_unread == r->plan.n_doc)
         return EXIT_INPUT;
-    return read_failed(r) > 0 ? EXIT_PAGES : EXIT_FINE;
+    return read_failed(r) > 0 || r->n_refused > 0 ? EXIT_PAGES : EXIT_FINE;
 }
 
 static int check_stream(const struct run *r)

@@ -55,6 +55,9 @@ static const enum option without_effect[] = {
     OPT_EMBED,
     OPT_CSV_FILL,
     OPT_CSV_SAFE,
+    OPT_OLD_TEXT,
+    OPT_PDF_MATH,
+    OPT_BREAK_SIGNATURE,
 };
 
 static bool has_effect(enum option k)

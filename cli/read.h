@@ -58,8 +58,9 @@ struct run {
     int n_page[N_STATUS];
     int n_done_page, n_all_page; /* all: of the documents that are open, and one for each other */
     int n_before;                /* of n_done_page, those of an earlier run */
-    int n_retried;               /* pages that were read more than once */
-    int n_unread;                /* documents whose only fault was in the input */
+    int n_refused; /* outputs that could not be made of a document, whose other outputs are there */
+    int n_retried; /* pages that were read more than once */
+    int n_unread;  /* documents whose only fault was in the input */
     long long n_token;
     char current[512];  /* the page that has ended last, for people */
     struct strip strip; /* --stream */

@@ -201,6 +201,9 @@ void write_options_from(const struct options *o, struct recto_write_options *w)
     w->embed = opt_flag(o, OPT_EMBED);
     w->csv_fill = opt_flag(o, OPT_CSV_FILL);
     w->csv_safe = opt_flag(o, OPT_CSV_SAFE);
+    w->old_text = opt_text(o, OPT_OLD_TEXT);
+    w->pdf_math = opt_text(o, OPT_PDF_MATH);
+    w->break_signature = opt_flag(o, OPT_BREAK_SIGNATURE);
 }
 
 bool is_input_error(int code)

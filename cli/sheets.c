@@ -14,6 +14,7 @@ struct sheet {
     struct recto_writer *writer;
     struct save file; /* the main file; closed on standard output, and for formats without one */
     bool has_file;
+    bool is_refused; /* told; the other formats go on */
 };
 
 struct sheets {
@@ -40,13 +41,27 @@ static void cannot_write(struct sheets *s, const char *path)
     s->is_broken = true;
 }
 
-/* A writer's own failure; that of the sink was told there. */
-static void check(struct sheets *s, int rc)
+/* A writer that cannot begin: a wrong option, which ends the run. */
+static void check_open(struct sheets *s, int rc)
 {
     if (rc < 0 && !s->is_broken) {
         read_end(s->run, report_failure(rc));
         s->is_broken = true;
     }
+}
+
+/* A writer's own failure (that of the sink was told there): this document is not to be had in this format, say as PDF when
+ * it is encrypted. */
+static void check(struct sheet *t, int rc)
+{
+    struct sheets *s = t->of;
+
+    if (rc >= 0 || s->is_broken || t->is_refused)
+        return;
+    say(SAY_ERROR, "%s: no %s: %s (%s)", s->run->plan.target[s->doc].name,
+        s->run->plan.format[t - s->sheet], recto_last_error(), recto_error_name(rc));
+    t->is_refused = true;
+    s->run->n_refused++;
 }
 
 static void warn(void *ctx, const char *line)
@@ -148,7 +163,7 @@ static bool open_sheet(struct sheets *s, int f)
         }
     }
     int rc = recto_writer_open(&t->writer, r->plan.format[f], &s->opts, sink, t);
-    check(s, rc);
+    check_open(s, rc);
     return rc == 0 && !s->is_broken;
 }
 
@@ -182,7 +197,8 @@ struct sheets *sheets_open(struct run *r, int doc)
 void sheets_page(struct sheets *s, const struct recto_page *p)
 {
     for (int f = 0; f < s->run->plan.n_format && !s->is_broken; f++)
-        check(s, recto_writer_page(s->sheet[f].writer, p));
+        if (!s->sheet[f].is_refused)
+            check(&s->sheet[f], recto_writer_page(s->sheet[f].writer, p));
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -200,7 +216,7 @@ bool sheets_close(struct sheets *s, bool keeps)
     for (int f = 0; f < n_format; f++) {
         int rc = recto_writer_close(s->sheet[f].writer);
         if (keeps)
-            check(s, rc);
+            check(&s->sheet[f], rc);
     }
     if (keeps && !s->side_dir)
         end_on_stdout(s);
@@ -208,7 +224,7 @@ bool sheets_close(struct sheets *s, bool keeps)
         struct sheet *t = &s->sheet[f];
         if (!t->has_file)
             continue;
-        if (!keeps || s->is_broken)
+        if (!keeps || s->is_broken || t->is_refused)
             save_abort(&t->file);
         else if (save_commit(&t->file) < 0)
             cannot_write(s, s->run->plan.target[s->doc].file[f]);
