@@ -135,6 +135,9 @@ static int timed_linear_swiglu(struct device *d, tensor y, tensor x, const struc
 }
 
 TIMED(moe_add, OP_MOE, (struct device * d, tensor y, tensor h, const struct moe *m), (d, y, h, m))
+TIMED(moe_add_norm, OP_MOE,
+      (struct device * d, tensor y, tensor h, const struct moe *m, tensor w, float eps),
+      (d, y, h, m, w, eps))
 TIMED(attend_relpos, window ? OP_WINDOW : OP_RELPOS,
       (struct device * d, tensor o, tensor qkv, const float *b, tensor rh, tensor rw, int grid,
        int window, int n),
@@ -169,6 +172,7 @@ static struct backend timing_backend(void)
     b.linear = timed_linear;
     b.linear_swiglu = b.linear_swiglu ? timed_linear_swiglu : NULL;
     b.moe_add = timed_moe_add;
+    b.moe_add_norm = b.moe_add_norm ? timed_moe_add_norm : NULL;
     b.attend_relpos = timed_attend_relpos;
     b.attend_prefix = timed_attend_prefix;
     b.attend = timed_attend;
@@ -326,7 +330,7 @@ static void time_stage(const char *name, void (*stage)(int), int n, double floor
 
     if (!is_wanted(name))
         return;
-    for (int i = -2; i < repeats; i++) {
+    for (int i = -3; i < repeats; i++) { /* a step is recorded when it comes again */
         int64_t start = clock_ns();
 
         die(model.be->mark(model.dev, 0), "mark");

@@ -167,6 +167,9 @@ struct backend {
     /* y += sum over the n_pick largest p_e (picked order, lowest id first on ties) of p_e * expert_e(h), + shared(h), where
      * p = softmax over all experts of the router's fp32 logits, not renormalised.  y, h [rows, hidden], distinct. */
     int (*moe_add)(struct device *d, tensor y, tensor h, const struct moe *m);
+    /* The same, then h = RMSNorm(y) with w. (composed) */
+    int (*moe_add_norm)(struct device *d, tensor y, tensor h, const struct moe *m, tensor w,
+                        float eps);
 
     /* ---- pictures ---- */
     /* pixels U8 [v, S, S, 3] -> out [v * g * g, 3 * p * p], g = S / p: value (u/255 - 0.5) / 0.5, order channel, row, column */

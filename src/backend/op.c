@@ -299,13 +299,25 @@ void op_linear_swiglu(struct run *r, tensor y, tensor x, const struct weight *ga
         latch(r, r->be->linear_swiglu(r->dev, y, x, gate, up));
 }
 
+static bool takes_experts(const struct run *r, tensor y, tensor h, const struct moe *m)
+{
+    return is_f32(y) && is_act(r, h) && same_size(y, h) && m->router.n_in == h.n[1] &&
+           m->router.n_out == m->n_expert;
+}
+
 void op_moe_add(struct run *r, tensor y, tensor h, const struct moe *m)
 {
-    if (check(r,
-              is_f32(y) && is_act(r, h) && same_size(y, h) && m->router.n_in == h.n[1] &&
-                  m->router.n_out == m->n_expert,
-              "moe", y, h))
+    if (check(r, takes_experts(r, y, h, m), "moe", y, h))
         latch(r, r->be->moe_add(r->dev, y, h, m));
+}
+
+void op_moe_add_norm(struct run *r, tensor y, tensor h, const struct moe *m, tensor w, float eps)
+{
+    if (!r->be->moe_add_norm) {
+        op_moe_add(r, y, h, m);
+        op_rmsnorm(r, h, y, w, eps);
+    } else if (check(r, takes_experts(r, y, h, m) && is_vec(w, y.n[1]), "moe", y, h))
+        latch(r, r->be->moe_add_norm(r->dev, y, h, m, w, eps));
 }
 
 void op_patches(struct run *r, tensor out, tensor pixels, int patch)

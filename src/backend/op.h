@@ -82,6 +82,8 @@ void op_linear_add(struct run *r, tensor y, tensor x, const struct weight *w);
 void op_linear_swiglu(struct run *r, tensor y, tensor x, const struct weight *gate,
                       const struct weight *up);
 void op_moe_add(struct run *r, tensor y, tensor h, const struct moe *m);
+/* Then h = RMSNorm(y) with w */
+void op_moe_add_norm(struct run *r, tensor y, tensor h, const struct moe *m, tensor w, float eps);
 void op_patches(struct run *r, tensor out, tensor pixels, int patch);
 /* 3x3, padding 1: x [v, H, W, C] -> y [v * Ho * Wo, n_out]; w was loaded in (ky, kx, c) order */
 void op_conv3(struct run *r, tensor y, tensor x, const struct weight *w, int stride);

@@ -53,9 +53,16 @@ void decoder_reset(struct decoder *d)
 
 /* ---- forward --------------------------------------------------------------------------------------------------------- */
 
-/* x += FFN(h) */
-static void ffn_add(struct run *r, tensor x, tensor h, const struct decoder_block *b)
+/* x += FFN(h); then, unless it is the last block, h = RMSNorm(x) for the next one. */
+static void ffn_add(struct run *r, const struct decoder *d, int layer, tensor x, tensor h)
 {
+    const struct decoder_block *b = &d->block[layer],
+                               *next = layer + 1 < d->cfg->layers ? b + 1 : NULL;
+
+    if (b->moe.n_expert && next) {
+        op_moe_add_norm(r, x, h, &b->moe, next->attn_norm, d->cfg->eps);
+        return;
+    }
     if (b->moe.n_expert) {
         op_moe_add(r, x, h, &b->moe);
         return;
@@ -63,25 +70,27 @@ static void ffn_add(struct run *r, tensor x, tensor h, const struct decoder_bloc
     tensor m = scratch_for(r, h, &b->gate);
     op_linear_swiglu(r, m, h, &b->gate, &b->up);
     op_linear_add(r, x, m, &b->down);
+    if (next)
+        op_rmsnorm(r, h, x, next->attn_norm, d->cfg->eps);
 }
 
 /* One decoder block; x [n_tok, hidden] is updated in place.   Source: DeepseekV2DecoderLayer.forward
  *   x += Wo Attn(RoPE(Wq h), RoPE(Wk h), Wv h)   h = RMSNorm(x)
- *   x += FFN(RMSNorm(x))                         dense in block 0, experts after it        */
-static void decoder_block(struct run *r, const struct decoder *d, int layer, tensor x)
+ *   x += FFN(RMSNorm(x))                         dense in block 0, experts after it
+ * h comes with the first norm done and goes with the next block's. */
+static void decoder_block(struct run *r, const struct decoder *d, int layer, tensor x, tensor h)
 {
     const struct decoder_block *b = &d->block[layer];
     size_t mark = scratch_mark(r);
-    tensor h = scratch_like(r, x), q = scratch_for(r, x, &b->wq), a = scratch_like(r, q);
+    tensor q = scratch_for(r, x, &b->wq), a = scratch_like(r, q);
     struct qkv qkv = {&b->wq, &b->wk, &b->wv, d->rope, r->kv, layer};
 
-    op_rmsnorm(r, h, x, b->attn_norm, d->cfg->eps);
     op_qkv_store(r, q, h, &qkv);
     op_attend(r, a, q, layer); /* reads the paged cache through r->batch */
     op_linear_add(r, x, a, &b->wo);
 
     op_rmsnorm(r, h, x, b->ffn_norm, d->cfg->eps);
-    ffn_add(r, x, h, b);
+    ffn_add(r, d, layer, x, h);
     scratch_reset(r, mark);
 }
 
@@ -94,9 +103,11 @@ void decoder_forward(struct run *r, const struct decoder *d, tensor logits, tens
 {
     size_t mark = scratch_mark(r);
     const struct batch *b = r->batch;
+    tensor normed = scratch_like(r, x);
 
+    op_rmsnorm(r, normed, x, d->block[0].attn_norm, d->cfg->eps);
     for (int i = 0; i < d->cfg->layers; i++) {
-        decoder_block(r, d, i, x);
+        decoder_block(r, d, i, x, normed);
         tap(r, x, "decoder_layer%d", i);
     }
     if (b->n_out) { /* only rows that are asked for pay for the head, by far the widest matrix */
