@@ -422,10 +422,29 @@ static void moe_drop(struct moe2 *m)
     drop_weight((struct weights2){m->c.shared_down, m->g.shared_down});
 }
 
+/* In one go with the norm behind: the same bits as one after the other.  all [rows]: y without. */
+static void experts_and_norm(const struct moe2 *m, struct pair h, const float *all)
+{
+    int64_t rows = h.c.n[0], width = h.c.n[1];
+    struct pair w = vec(width, 1, 0.5), y = stream(rows, width), apart = act(rows, width);
+    float *got[3];
+
+    memset(y.c.data, 0, (size_t)(rows * width) * sizeof(float));
+    ok(be->upload(gpu, y.g.data, y.c.data, (size_t)(rows * width) * sizeof(float)));
+    ok(be->moe_add_norm(gpu, y.g, h.g, &m->g, w.g, 1e-6f));
+    ok(be->rmsnorm(gpu, apart.g, y.g, w.g, 1e-6f));
+    got[0] = fetch(y.g), got[1] = fetch(h.g), got[2] = fetch(apart.g);
+    same_bits(got[0], all, rows * width, "moe_add_norm's sum");
+    same_bits(got[1], got[2], rows * width, "moe_add_norm's norm");
+    for (int i = 0; i < 3; i++)
+        free(got[i]);
+    drop(w), drop(y), drop(apart);
+}
+
 static void experts(void **state)
 {
     static const int size[][4] = {{8, 3, 40, 80}, {8, 2, 96, 320}, {64, 6, 128, 256}};
-    static const int rows[] = {1, 7, 9, 65, 300, 1500};
+    static const int rows[] = {1, 7, 9, 48, 65, 300, 1500};
 
     for (size_t i = 0; i < COUNT(size); i++) {
         struct moe2 m;
@@ -453,6 +472,7 @@ static void experts(void **state)
             all = fetch(zero.g);
             same_bits(alone, all + (int64_t)(rows[r] - 1) * size[i][3], size[i][3],
                       "the last row of moe_add");
+            experts_and_norm(&m, h, all);
             free(alone), free(all);
             drop(h), drop(y), drop(z), drop(zero);
         }
@@ -641,8 +661,8 @@ static void make_singles(struct singles *s, int rows, int block_tok)
  * finds in the cache, whose other keys are the same in both. */
 static void queries_keys_values(void **state)
 {
-    static const int size[][3] = {{1, 10, 128}, {5, 10, 128}, {16, 10, 128},
-                                  {17, 4, 64},  {32, 2, 128}, {40, 2, 64}};
+    static const int size[][3] = {{1, 10, 128}, {5, 10, 128}, {16, 10, 128}, {17, 4, 64},
+                                  {32, 2, 128}, {40, 2, 64},  {60, 4, 128}};
 
     for (size_t i = 0; i < COUNT(size); i++) {
         int rows = size[i][0], heads = size[i][1], hd = size[i][2], block = 32;

@@ -29,6 +29,7 @@ static int run_attend(struct device *d, struct attend *a)
 
     a->is_f32 = d->is_f32;
     a->is_sm90 = d->is_sm90;
+    a->overlaps = d->overlaps;
     a->scale = 1.0f / sqrtf((float)a->head_dim);
     TRY(cuda_work(d, WORK_BIAS, (size_t)launch_attend_bias(a) * sizeof(float), &p));
     a->bias = p;

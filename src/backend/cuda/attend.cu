@@ -316,17 +316,25 @@ template <int HD> __global__ void __launch_bounds__(32) step_kernel(const struct
     int lane = threadIdx.x, head = blockIdx.y, seq = blockIdx.z, key = blockIdx.x * KEYS,
         row = a.seq_row[seq];
     int last = a.pos[row] + 1, limit[2] = {last, last};
+    bool has_keys = key < last && a.seq_row[seq + 1] - row == 1;
+    bool are_old = has_keys && key + KEYS < last && !a.n_tile; // of steps before
     uint32_t base = smem_addr(memory), keys = base + 16 * ROW, values = keys + KEYS * ROW;
     uint32_t q[HD / 16][4];
     float o[HD / 8][4], s[KEYS / 8][4], max, sum, unused[2];
 
-    if (key >= last || a.seq_row[seq + 1] - row != 1)
+    grid_release();
+    if (are_old)
+        load_keys<HD, ATTEND_PAGED, 0, KEYS>(a, work_of<ATTEND_PAGED>(a, seq, head), key, last,
+                                             keys, values, 32);
+    grid_wait();
+    if (!has_keys)
         return;
     for (int i = lane; i < 16 * HD / 8; i += 32)
         copy16(piece<HD>(base, i / (HD / 8), i % (HD / 8)),
                (const bf16 *)a.q + row * a.q_stride + head * HD + i % (HD / 8) * 8, i < HD / 8);
-    load_keys<HD, ATTEND_PAGED, 0, KEYS>(a, work_of<ATTEND_PAGED>(a, seq, head), key, last, keys,
-                                         values, 32);
+    if (!are_old)
+        load_keys<HD, ATTEND_PAGED, 0, KEYS>(a, work_of<ATTEND_PAGED>(a, seq, head), key, last,
+                                             keys, values, 32);
     copy_commit();
     copy_wait<0>();
     __syncwarp();
@@ -357,9 +365,11 @@ __global__ void __launch_bounds__(HD) join_kernel(const struct attend a, int ste
     float o = 0;
 
     grid_release();
+    grid_wait();
     if (a.seq_row[seq + 1] - row != 1)
         return;
     n = (a.pos[row] + STEP) / STEP;
+#pragma unroll 8 // loads on their way at once
     for (int i = 0; i < n; i++, part += HD + 2) {
         float was, now;
 
@@ -379,9 +389,10 @@ template <int HD> static void run_steps(launch_stream s, const struct attend *a)
 {
     int bytes = (16 + 2 * STEP) * HD * 2, steps = steps_of(a);
 
-    step_kernel<HD>
-        <<<dim3((unsigned)steps, (unsigned)a->n_head, (unsigned)a->groups), 32, bytes, s>>>(*a);
-    join_kernel<HD><<<dim3((unsigned)a->n_head, (unsigned)a->groups), HD, 0, s>>>(*a, steps);
+    launch(step_kernel<HD>, dim3((unsigned)steps, (unsigned)a->n_head, (unsigned)a->groups), 32,
+           bytes, s, a->overlaps, *a);
+    launch(join_kernel<HD>, dim3((unsigned)a->n_head, (unsigned)a->groups), HD, 0, s, a->overlaps,
+           *a, steps);
 }
 
 template <int HD, int KIND, int SIDE, int KEYS>

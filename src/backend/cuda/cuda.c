@@ -108,6 +108,9 @@ static int open_device(struct device *d)
     TRY(check_card(d));
     TRY(prepare_kernels(d));
     TRY(cuda_check(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "open"));
+    TRY(cuda_check(cudaStreamCreateWithFlags(&d->side, cudaStreamNonBlocking), "open"));
+    TRY(cuda_check(cudaEventCreateWithFlags(&d->forked, cudaEventDisableTiming), "open"));
+    TRY(cuda_check(cudaEventCreateWithFlags(&d->done, cudaEventDisableTiming), "open"));
     TRY(cuda_check(cudaMallocHost(&p, STAGING), "open"));
     d->staging = (struct staging){.base = p, .cap = STAGING};
     d->recorder = recorder_open();
@@ -136,6 +139,12 @@ static void cuda_close(struct device *d)
     cudaFreeHost(d->choosing.host);
     cuda_marks_close(d);
     cudaFreeHost(d->staging.base);
+    if (d->forked)
+        cudaEventDestroy(d->forked);
+    if (d->done)
+        cudaEventDestroy(d->done);
+    if (d->side)
+        cudaStreamDestroy(d->side);
     if (d->stream)
         cudaStreamDestroy(d->stream);
     free(d);
@@ -190,10 +199,10 @@ static bool is_f32(tensor t)
     return t.dtype == DT_F32;
 }
 
-static int cuda_rmsnorm(struct device *d, tensor y, tensor x, tensor w, float eps)
+int cuda_rmsnorm(struct device *d, tensor y, tensor x, tensor w, float eps)
 {
     launch_rmsnorm(d->stream, y.data, x.data, w.data, x.n[0], (int)x.n[1], eps, is_f32(y),
-                   is_f32(x));
+                   is_f32(x), d->overlaps);
     return cuda_launched("rmsnorm");
 }
 
@@ -225,7 +234,7 @@ static int cuda_rope(struct device *d, tensor x, tensor pos, tensor table)
 
 static int cuda_gather_rows(struct device *d, tensor y, tensor x, tensor row)
 {
-    launch_gather_rows(d->stream, y.data, x.data, row.data, y.n[0], (int)x.n[1]);
+    launch_gather_rows(d->stream, y.data, x.data, row.data, y.n[0], (int)x.n[1], d->overlaps);
     return cuda_launched("gather_rows");
 }
 
@@ -289,6 +298,7 @@ const struct backend backend_cuda = {
     .linear = cuda_linear,
     .linear_swiglu = cuda_linear_swiglu,
     .moe_add = cuda_moe_add,
+    .moe_add_norm = cuda_moe_add_norm,
 
     .patches = cuda_patches,
     .im2col = cuda_im2col,

@@ -20,6 +20,7 @@ enum work_slot {
     WORK_SHARED, /* the same of the shared expert               */
     WORK_PLACES, /* rows in the order of places                 */
     WORK_RESULT, /* what experts say                            */
+    WORK_QKV,    /* queries, keys and values of a decoding step */
     WORK_BIAS,   /* relative positions                          */
     WORK_PAD,    /* a padded token's q, k and v                 */
     WORK_PART,   /* parts of split attention                    */
@@ -66,6 +67,8 @@ struct lt; /* cuBLASLt, or NULL */
 struct device {
     int id, n_sm;
     cudaStream_t stream;
+    cudaStream_t side;        /* for what may run beside it, between two events */
+    cudaEvent_t forked, done; /* on stream, on side */
     bool is_f32, router_bf16, is_sm90;
     bool overlaps; /* kernels may start before the one in front has ended */
     struct {
@@ -147,6 +150,9 @@ int cuda_qkv_store(struct device *d, tensor q, tensor h, const struct qkv *w,
 int cuda_linear_swiglu(struct device *d, tensor y, tensor x, const struct weight *gate,
                        const struct weight *up);
 int cuda_moe_add(struct device *d, tensor y, tensor h, const struct moe *m);
+int cuda_moe_add_norm(struct device *d, tensor y, tensor h, const struct moe *m, tensor w,
+                      float eps);
+int cuda_rmsnorm(struct device *d, tensor y, tensor x, tensor w, float eps);
 
 int cuda_attend_relpos(struct device *d, tensor out, tensor qkv, const float *qkv_bias,
                        tensor rel_h, tensor rel_w, int grid, int window, int n_head);

@@ -21,6 +21,25 @@ template <class K> inline void allow_shared(K kernel, int bytes, cudaError_t *rc
         *rc = now;
 }
 
+// A launch; early: it may begin before the kernel in front has ended (grid_wait).
+template <class... P, class... A>
+inline cudaError_t launch(void (*kernel)(P...), dim3 grid, int threads, int bytes, launch_stream s,
+                          bool early, A... args)
+{
+    cudaLaunchConfig_t c = {};
+    cudaLaunchAttribute a[1] = {};
+
+    a[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    a[0].val.programmaticStreamSerializationAllowed = 1;
+    c.gridDim = grid;
+    c.blockDim = dim3((unsigned)threads);
+    c.dynamicSmemBytes = (size_t)bytes;
+    c.stream = s;
+    c.attrs = a;
+    c.numAttrs = early ? 1 : 0;
+    return cudaLaunchKernelEx(&c, kernel, (P)args...);
+}
+
 __device__ __forceinline__ float to_f32(float x)
 {
     return x;
@@ -117,6 +136,12 @@ __device__ __forceinline__ void grid_wait()
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;\n" ::: "memory");
 #endif
+}
+
+// Bring a line of 128 bytes near.
+__device__ __forceinline__ void fetch_line(const void *p)
+{
+    asm volatile("prefetch.global.L2 [%0];\n" ::"l"(p));
 }
 
 // The next kernel may start now.

@@ -45,11 +45,12 @@ struct heads {
 
 /* One product, or one for each expert. */
 struct product {
-    const void *x;     /* [rows][k] */
-    const void *w;     /* [n][k] */
-    const void *up;    /* [n][k], PRODUCT_SWIGLU */
-    const float *bias; /* [n] or NULL */
-    void *y;           /* [rows][n] */
+    const void *x;       /* [rows][k] */
+    const void *w;       /* [n][k] */
+    const void *up;      /* [n][k], PRODUCT_SWIGLU */
+    const void *more[2]; /* launch_three: a second and a third w; y is [3][rows][n] */
+    const float *bias;   /* [n] or NULL */
+    void *y;             /* [rows][n] */
     int rows, n, k;
     enum product_out out;
     bool x_is_f32, w_is_f32, y_is_f32;
@@ -71,7 +72,15 @@ struct product {
 /* stream.cu: few rows on compute capability 9.0. Does it apply, and (a cudaError_t) do it. */
 bool launch_takes_stream(const struct product *p);
 int launch_product_stream(launch_stream s, const struct product *p);
+/* The products of experts and one of all rows (also) side by side; false: they cannot be. */
+bool launch_takes_both(const struct product *p, const struct product *also);
+int launch_both_stream(launch_stream s, const struct product *p, const struct product *also);
 int launch_product(launch_stream s, const struct product *p); /* a cudaError_t */
+/* Of bf16 numbers, n and k multiples of 8: x with w and both of more. */
+int launch_three(launch_stream s, const struct product *p);
+/* What launch_three made of q, k and v [3][rows][n] goes where PRODUCT_QKV puts it. */
+void launch_turn_store(launch_stream s, void *q, const void *qkv, const struct heads *h, int rows,
+                       bool early);
 /* maps.cu: a map of a matrix [rows][k] for the copy engine into 64-byte aligned host memory; false: the
  * driver has none. */
 int launch_map_bytes(void);
@@ -85,8 +94,9 @@ int launch_product90(launch_stream s,
 int launch_tile_rows(int rows);
 
 /* ---- rows: rows.cu --------------------------------------------------------------------------- */
+/* early: the kernel may begin before the one in front has ended. */
 void launch_rmsnorm(launch_stream s, void *y, const void *x, const float *w, int64_t rows,
-                    int width, float eps, bool y_is_f32, bool x_is_f32);
+                    int width, float eps, bool y_is_f32, bool x_is_f32, bool early);
 void launch_layernorm(launch_stream s, void *y, const void *x, const float *w, const float *b,
                       int64_t rows, int width, float eps, bool y_is_f32, bool x_is_f32);
 void launch_swiglu(launch_stream s, void *y, const void *gate, const void *up, int64_t n,
@@ -95,7 +105,7 @@ void launch_add_cyclic(launch_stream s, float *x, const float *p, int64_t n, int
 void launch_rope(launch_stream s, void *x, const int32_t *pos, const float *table, int64_t rows,
                  int n_pos, int width, int head_dim, bool is_f32);
 void launch_gather_rows(launch_stream s, float *y, const float *x, const int32_t *row, int64_t rows,
-                        int width);
+                        int width, bool early);
 void launch_convert(launch_stream s, void *y, const void *x, int64_t n, bool y_is_f32,
                     bool x_is_f32);
 void launch_embed(launch_stream s, float *x, const void *table, const int32_t *id, int64_t rows,
@@ -112,7 +122,7 @@ struct route {
     const void *h;       /* [rows][width]                                               */
     const float *router; /* [n_expert][width]                                           */
     int rows, width, n_expert, n_pick, tile_rows, tile_cap;
-    bool is_f32, router_bf16;
+    bool is_f32, router_bf16, overlaps;
     float *logit;   /* [rows][n_expert]                                            */
     int32_t *pick;  /* [rows][n_pick] experts, largest share first                 */
     float *share;   /* [rows][n_pick]                                              */
@@ -124,9 +134,22 @@ struct route {
 };
 #define LAUNCH_MAX_EXPERT 256
 void launch_route(launch_stream s, const struct route *r);
-/* y += sum over picks, in their order, of share * result[slot] */
-void launch_combine(launch_stream s, float *y, const void *result, const int32_t *slot,
-                    const float *share, int rows, int width, int n_pick, bool is_f32);
+/* y += sum over picks, in their order, of share * result[slot]; then, unless h is NULL, h =
+ * RMSNorm(y). */
+struct combine {
+    float *y;
+    const void *result; /* and h: of the act type */
+    const int32_t *slot;
+    const float *share;
+    int rows, width, n_pick;
+    void *h; /* [rows][width] */
+    const float *norm;
+    float eps;
+    bool is_f32, overlaps;
+};
+/* Does it do the norm as well? */
+bool launch_combines_norm(int width);
+void launch_combine(launch_stream s, const struct combine *c);
 
 /* ---- attention: attend.cu -------------------------------------------------------------------- */
 enum attend_kind { ATTEND_RELPOS, ATTEND_PREFIX, ATTEND_PAGED };
@@ -141,6 +164,7 @@ struct attend {
     int groups;                              /* views, or views x windows, or sequences */
     int len;                                 /* queries of a group, and keys (relpos, prefix) */
     bool is_f32, is_sm90;
+    bool overlaps; /* kernels of single rows may begin before the one in front has ended */
     float scale;
     /* relpos */
     const void *pad;            /* [3 * width] what a padded token's q, k, v are */
@@ -177,7 +201,7 @@ struct choice {
 /* ban: CSR lists; from [n + 1], id [from[n]]. work: launch_choose_work(n) bytes. */
 int64_t launch_choose_work(int n);
 void launch_choose(launch_stream s, struct choice *out, const float *logits, int n, int vocab,
-                   const int32_t *ban_from, const int32_t *ban_id, void *work);
+                   const int32_t *ban_from, const int32_t *ban_id, void *work, bool early);
 
 #ifdef __cplusplus
 }

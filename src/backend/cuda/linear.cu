@@ -26,8 +26,15 @@ __global__ void __launch_bounds__(WARPS_M *WARPS_N * 32, 2) product_kernel(const
         steps = (p.k + STEP - 1) / STEP;
     struct place at;
 
-    if (!find_place(p, BM, &at))
-        return;
+    grid_release();
+    if (p.tile) {
+        grid_wait();
+        if (!find_place(p, BM, blockIdx.x, &at))
+            return;
+    } else {
+        find_place(p, BM, blockIdx.x, &at);
+        at.w = blockIdx.z ? p.more[blockIdx.z - 1] : at.w;
+    }
 
     const bf16 *x[X_PIECES];
     float acc[MATRICES][MI][NI][2][4] = {};
@@ -39,7 +46,7 @@ __global__ void __launch_bounds__(WARPS_M *WARPS_N * 32, 2) product_kernel(const
 
         x[i] = r < at.end ? (const bf16 *)p.x + input_row(p, r) * p.k : nullptr;
     }
-    auto load = [&](int step) {
+    auto load_x = [&](int step) {
         uint32_t tile = base + step % STAGES * STAGE;
         int k = step * STEP;
 
@@ -50,6 +57,11 @@ __global__ void __launch_bounds__(WARPS_M *WARPS_N * 32, 2) product_kernel(const
 
             copy16(piece(tile, r, c), valid ? x[i] + k + c * 8 : (const bf16 *)p.x, valid);
         }
+    };
+    auto load_w = [&](int step) {
+        uint32_t tile = base + step % STAGES * STAGE;
+        int k = step * STEP;
+
 #pragma unroll
         for (int m = 0; m < MATRICES; m++) {
             const bf16 *w = (const bf16 *)(m ? at.up : at.w);
@@ -65,16 +77,22 @@ __global__ void __launch_bounds__(WARPS_M *WARPS_N * 32, 2) product_kernel(const
         }
     };
 
+    for (int s = 0; s < STAGES - 1 && s < steps; s++) // weights wait for nobody
+        load_w(s);
+    if (!p.tile)
+        grid_wait();
     for (int s = 0; s < STAGES - 1; s++) {
         if (s < steps)
-            load(s);
+            load_x(s);
         copy_commit();
     }
     for (int s = 0; s < steps; s++) {
         copy_wait<STAGES - 2>();
         __syncthreads();
-        if (s + STAGES - 1 < steps)
-            load(s + STAGES - 1);
+        if (s + STAGES - 1 < steps) {
+            load_x(s + STAGES - 1);
+            load_w(s + STAGES - 1);
+        }
         copy_commit();
 
         uint32_t tile = base + s % STAGES * STAGE;
@@ -115,7 +133,7 @@ __global__ void __launch_bounds__(WARPS_M *WARPS_N * 32, 2) product_kernel(const
                             *u = acc[MATRICES - 1][mi][ni][side] + low * 2;
 
                 if (row < at.end && c < p.n)
-                    put2(p, row, c, v[0], v[1], u[0], u[1]);
+                    put2(p, row + (int64_t)blockIdx.z * p.rows, c, v[0], v[1], u[0], u[1]);
             }
 }
 
@@ -125,9 +143,9 @@ static void run(launch_stream s, const struct product *p)
     auto kernel = product_kernel<BM, BN, WARPS_M, WARPS_N, STAGES, SWIGLU>;
     int bytes = STAGES * (BM + (SWIGLU ? 2 : 1) * BN) * 128;
     dim3 grid((unsigned)(p->tile ? p->tile_cap : (p->rows + BM - 1) / BM),
-              (unsigned)((p->n + BN - 1) / BN));
+              (unsigned)((p->n + BN - 1) / BN), p->more[0] ? 3 : 1);
 
-    kernel<<<grid, WARPS_M * WARPS_N * 32, bytes, s>>>(*p);
+    launch(kernel, grid, WARPS_M * WARPS_N * 32, bytes, s, p->overlaps, *p);
 }
 
 int launch_tile_rows(int rows)
@@ -186,7 +204,7 @@ __global__ void __launch_bounds__(256) plain_kernel(const struct product p)
     float acc[SWIGLU ? 2 : 1][4][4] = {};
     struct place at;
 
-    if (!find_place(p, PLAIN, &at))
+    if (!find_place(p, PLAIN, blockIdx.x, &at))
         return;
     for (int k = 0; k < p.k; k += PLAIN_STEP) {
         __syncthreads();
@@ -232,6 +250,16 @@ template <class X, class W> static void run_plain(launch_stream s, const struct 
         plain_kernel<X, W, true><<<grid, 256, 0, s>>>(*p);
     else
         plain_kernel<X, W, false><<<grid, 256, 0, s>>>(*p);
+}
+
+// Three matrices at once stay on the tile of 64 rows: enough blocks for rows of a decoding step.
+int launch_three(launch_stream s, const struct product *p)
+{
+    if (p->rows <= 16)
+        run<16, 16, 1, 1, 16, false>(s, p);
+    else
+        run<64, 32, 4, 1, 6, false>(s, p);
+    return cudaGetLastError();
 }
 
 int launch_product(launch_stream s, const struct product *p)

@@ -11,6 +11,7 @@
 
 enum {
     LOGIT_WARPS = 8,
+    LINE = 32, // floats that memory brings at once
     ROUTE_THREADS = 1024,
     ROUTE_WARPS = ROUTE_THREADS / 32,
     PER_LANE = LAUNCH_MAX_EXPERT / 32
@@ -84,6 +85,10 @@ __global__ void __launch_bounds__(LOGIT_WARPS * 32) logit_kernel(const struct ro
     int first = blockIdx.y * TOKENS, n = min(TOKENS, r.rows - first);
     float sum[EXPERTS][TOKENS] = {};
 
+    grid_release();
+    for (int i = lane * LINE; EXPERTS == 1 && e < r.n_expert && i < r.width; i += 32 * LINE)
+        fetch_line(r.router + (int64_t)e * r.width + i);
+    grid_wait();
     for (int i = threadIdx.x; i < TOKENS * r.width; i += LOGIT_WARPS * 32)
         row[i] = i < n * r.width ? to_f32(((const T *)r.h)[(int64_t)first * r.width + i]) : 0.0f;
     __syncthreads();
@@ -123,6 +128,8 @@ __global__ void __launch_bounds__(ROUTE_THREADS) pick_kernel(const struct route 
 {
     int token = blockIdx.x * ROUTE_WARPS + threadIdx.x / 32;
 
+    grid_release();
+    grid_wait();
     if (token < r.rows)
         pick(r, token, r.logit + (int64_t)token * r.n_expert);
 }
@@ -184,6 +191,7 @@ __global__ void __launch_bounds__(ROUTE_THREADS) sort_kernel(const struct route 
     int n = r.rows * r.n_pick, tid = threadIdx.x;
 
     grid_release();
+    grid_wait();
     for (int t = tid / 32; picks && t < r.rows; t += ROUTE_WARPS)
         pick(r, t, r.logit + (int64_t)t * r.n_expert);
     if (tid < LAUNCH_MAX_EXPERT)
@@ -238,7 +246,7 @@ static void sort(launch_stream s, const struct route *r, bool picks)
     unsigned blocks = (unsigned)(r->rows * r->n_pick + ROUTE_THREADS - 1) / ROUTE_THREADS;
 
     if (picks || blocks <= 2) {
-        sort_kernel<<<1, ROUTE_THREADS, 0, s>>>(*r, picks);
+        launch(sort_kernel, dim3(1), ROUTE_THREADS, 0, s, r->overlaps, *r, picks);
         return;
     }
     cudaMemsetAsync(r->count, 0, (size_t)r->n_expert * sizeof *r->count, s);
@@ -255,8 +263,8 @@ static void find_logits(launch_stream s, const struct route *r)
     dim3 grid((unsigned)((r->n_expert + experts - 1) / experts),
               (unsigned)((r->rows + TOKENS - 1) / TOKENS));
 
-    logit_kernel<T, TOKENS, EXPERTS>
-        <<<grid, LOGIT_WARPS * 32, TOKENS * r->width *(int)sizeof(float), s>>>(*r);
+    launch(logit_kernel<T, TOKENS, EXPERTS>, grid, LOGIT_WARPS * 32,
+           TOKENS * r->width * (int)sizeof(float), s, r->overlaps, *r);
 }
 
 template <class T> static void route(launch_stream s, const struct route *r)
@@ -270,8 +278,8 @@ template <class T> static void route(launch_stream s, const struct route *r)
     else
         find_logits<T, 1, 1>(s, r);
     if (r->rows > few)
-        pick_kernel<<<(unsigned)(r->rows + ROUTE_WARPS - 1) / ROUTE_WARPS, ROUTE_THREADS, 0, s>>>(
-            *r);
+        launch(pick_kernel, dim3((unsigned)(r->rows + ROUTE_WARPS - 1) / ROUTE_WARPS),
+               ROUTE_THREADS, 0, s, r->overlaps, *r);
     sort(s, r, r->rows <= few);
 }
 
@@ -281,57 +289,6 @@ void launch_route(launch_stream s, const struct route *r)
         route<float>(s, r);
     else
         route<bf16>(s, r);
-}
-
-// N numbers of a row at once, when rows are whole multiples of N.
-template <class T, int N>
-__global__ void combine_kernel(float *y, const T *result, const int32_t *slot, const float *share,
-                               int width, int n_pick)
-{
-    struct alignas(N * sizeof(T)) some {
-        T v[N];
-    };
-    struct alignas(N * sizeof(float)) sums {
-        float v[N];
-    };
-    int64_t row = blockIdx.x;
-
-    for (int i = threadIdx.x * N; i < width; i += blockDim.x * N) {
-        sums sum = {}, *to = (sums *)(y + row * width + i), old = *to;
-
-        for (int k = 0; k < n_pick; k++) {
-            some said = *(const some *)(result + (int64_t)slot[row * n_pick + k] * width + i);
-
-#pragma unroll
-            for (int c = 0; c < N; c++)
-                sum.v[c] = fmaf(share[row * n_pick + k], to_f32(said.v[c]), sum.v[c]);
-        }
-#pragma unroll
-        for (int c = 0; c < N; c++)
-            sum.v[c] += old.v[c];
-        *to = sum;
-    }
-}
-
-template <class T>
-static void combine(launch_stream s, float *y, const void *result, const int32_t *slot,
-                    const float *share, int rows, int width, int n_pick)
-{
-    if (width % 4 == 0)
-        combine_kernel<T, 4>
-            <<<(unsigned)rows, 320, 0, s>>>(y, (const T *)result, slot, share, width, n_pick);
-    else
-        combine_kernel<T, 1>
-            <<<(unsigned)rows, 320, 0, s>>>(y, (const T *)result, slot, share, width, n_pick);
-}
-
-void launch_combine(launch_stream s, float *y, const void *result, const int32_t *slot,
-                    const float *share, int rows, int width, int n_pick, bool is_f32)
-{
-    if (is_f32)
-        combine<float>(s, y, result, slot, share, rows, width, n_pick);
-    else
-        combine<bf16>(s, y, result, slot, share, rows, width, n_pick);
 }
 
 int launch_prepare_moe(int shared_bytes)

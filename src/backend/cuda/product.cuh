@@ -64,16 +64,17 @@ struct place {
     const void *w, *up;
 };
 
-__device__ __forceinline__ bool find_place(const struct product &p, int tile_rows, struct place *at)
+__device__ __forceinline__ bool find_place(const struct product &p, int tile_rows, int number,
+                                           struct place *at)
 {
     at->w = p.w;
     at->up = p.up;
-    at->row = blockIdx.x * tile_rows;
+    at->row = number * tile_rows;
     at->end = p.rows;
     if (!p.tile)
         return true;
 
-    int t = p.tile[blockIdx.x], e = t >> 16;
+    int t = p.tile[number], e = t >> 16;
 
     if (t < 0)
         return false;

@@ -43,9 +43,14 @@ __global__ void __launch_bounds__(NORM_THREADS)
     __shared__ float part[32];
     const X *in = x + (int64_t)blockIdx.x * width;
     Y *out = y + (int64_t)blockIdx.x * width;
-    float v[NORM_QUADS][4], sum = 0, squares = 0, mean = 0;
+    float v[NORM_QUADS][4], g[NORM_QUADS][4], sum = 0, squares = 0, mean = 0;
 
     grid_release();
+#pragma unroll
+    for (int q = 0; q < NORM_QUADS; q++)
+        if ((q * NORM_THREADS + threadIdx.x) * 4 < width)
+            load4(g[q], w + (q * NORM_THREADS + threadIdx.x) * 4);
+    grid_wait();
 #pragma unroll
     for (int q = 0; q < NORM_QUADS; q++) {
         int i = (q * NORM_THREADS + threadIdx.x) * 4;
@@ -70,18 +75,130 @@ __global__ void __launch_bounds__(NORM_THREADS)
 #pragma unroll
     for (int q = 0; q < NORM_QUADS; q++) {
         int i = (q * NORM_THREADS + threadIdx.x) * 4;
-        float g[4], o[4] = {};
+        float o[4] = {};
 
         if (i >= width)
             continue;
-        load4(g, w + i);
         if (LAYER)
             load4(o, b + i);
 #pragma unroll
         for (int j = 0; j < 4; j++)
-            o[j] = LAYER ? v[q][j] * scale * g[j] + o[j] : v[q][j] * scale * g[j];
+            o[j] = LAYER ? v[q][j] * scale * g[q][j] + o[j] : v[q][j] * scale * g[q][j];
         store4(out + i, o);
     }
+}
+
+// What the experts said, added to a row, and that row's norm: the same sums as norm_kernel's.
+template <class T, bool NORM>
+__global__ void __launch_bounds__(NORM_THREADS) combine_kernel(const struct combine c)
+{
+    __shared__ float part[32];
+    int64_t row = blockIdx.x;
+    const int32_t *slot = c.slot + row * c.n_pick;
+    const float *share = c.share + row * c.n_pick;
+    float v[NORM_QUADS][4] = {}, g[NORM_QUADS][4], old[NORM_QUADS][4], squares = 0;
+
+    grid_release();
+#pragma unroll
+    for (int q = 0; q < NORM_QUADS; q++)
+        if (NORM && (q * NORM_THREADS + threadIdx.x) * 4 < c.width)
+            load4(g[q], c.norm + (q * NORM_THREADS + threadIdx.x) * 4);
+    grid_wait();
+#pragma unroll
+    for (int q = 0; q < NORM_QUADS; q++) {
+        int i = (q * NORM_THREADS + threadIdx.x) * 4;
+
+        old[q][0] = old[q][1] = old[q][2] = old[q][3] = 0.0f;
+        if (i < c.width)
+            load4(old[q], c.y + row * c.width + i);
+    }
+#pragma unroll 3 // loads on their way at once
+    for (int k = 0; k < c.n_pick; k++) {
+        const T *said = (const T *)c.result + (int64_t)slot[k] * c.width;
+        float weight = share[k];
+
+#pragma unroll
+        for (int q = 0; q < NORM_QUADS; q++) {
+            int i = (q * NORM_THREADS + threadIdx.x) * 4;
+            float r[4] = {};
+
+            if (i < c.width)
+                load4(r, said + i);
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                v[q][j] = fmaf(weight, r[j], v[q][j]);
+        }
+    }
+#pragma unroll
+    for (int q = 0; q < NORM_QUADS; q++) {
+        int i = (q * NORM_THREADS + threadIdx.x) * 4;
+
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            v[q][j] += old[q][j];
+            squares += v[q][j] * v[q][j];
+        }
+        if (i < c.width)
+            store4(c.y + row * c.width + i, v[q]);
+    }
+    if (!NORM)
+        return;
+    float scale = rsqrtf(block_sum(squares, part) / (float)c.width + c.eps);
+
+#pragma unroll
+    for (int q = 0; q < NORM_QUADS; q++) {
+        int i = (q * NORM_THREADS + threadIdx.x) * 4;
+        float o[4];
+
+        if (i >= c.width)
+            continue;
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            o[j] = v[q][j] * scale * g[q][j];
+        store4((T *)c.h + row * c.width + i, o);
+    }
+}
+
+// Rows of any width, without the norm.
+template <class T> __global__ void wide_combine_kernel(const struct combine c)
+{
+    int64_t row = blockIdx.x;
+
+    for (int i = threadIdx.x; i < c.width; i += blockDim.x) {
+        float sum = 0;
+
+        for (int k = 0; k < c.n_pick; k++)
+            sum = fmaf(
+                c.share[row * c.n_pick + k],
+                to_f32(((const T *)c.result)[(int64_t)c.slot[row * c.n_pick + k] * c.width + i]),
+                sum);
+        c.y[row * c.width + i] += sum;
+    }
+}
+
+bool launch_combines_norm(int width)
+{
+    return width % 4 == 0 && width <= NORM_THREADS * NORM_QUADS * 4;
+}
+
+template <class T> static void combine(launch_stream s, const struct combine *c)
+{
+    dim3 grid((unsigned)c->rows);
+
+    if (!launch_combines_norm(c->width))
+        wide_combine_kernel<T><<<grid, ROW_THREADS, 0, s>>>(*c);
+    else if (c->h)
+        launch(combine_kernel<T, true>, grid, NORM_THREADS, 0, s, c->overlaps, *c);
+    else
+        launch(combine_kernel<T, false>, grid, NORM_THREADS, 0, s, c->overlaps, *c);
+}
+
+void launch_combine(launch_stream s, const struct combine *c)
+{
+    if (c->is_f32)
+        combine<float>(s, c);
+    else
+        combine<bf16>(s, c);
 }
 
 // Rows of any width.
@@ -128,20 +245,20 @@ static int row_threads(int width)
 
 template <class Y, class X, bool LAYER>
 static void run_norm(launch_stream s, void *y, const void *x, const float *w, const float *b,
-                     int64_t rows, int width, float eps)
+                     int64_t rows, int width, float eps, bool early)
 {
-    if (width % 4 == 0 && width <= NORM_THREADS * NORM_QUADS * 4)
-        norm_kernel<Y, X, LAYER>
-            <<<(unsigned)rows, NORM_THREADS, 0, s>>>((Y *)y, (const X *)x, w, b, width, eps);
+    if (launch_combines_norm(width))
+        launch(norm_kernel<Y, X, LAYER>, dim3((unsigned)rows), NORM_THREADS, 0, s, early, (Y *)y,
+               (const X *)x, w, b, width, eps);
     else
         wide_norm_kernel<Y, X, LAYER>
             <<<(unsigned)rows, row_threads(width), 0, s>>>((Y *)y, (const X *)x, w, b, width, eps);
 }
 
 void launch_rmsnorm(launch_stream s, void *y, const void *x, const float *w, int64_t rows,
-                    int width, float eps, bool y_is_f32, bool x_is_f32)
+                    int width, float eps, bool y_is_f32, bool x_is_f32, bool early)
 {
-#define CALL(Y, X) run_norm<Y, X, false>(s, y, x, w, nullptr, rows, width, eps)
+#define CALL(Y, X) run_norm<Y, X, false>(s, y, x, w, nullptr, rows, width, eps, early)
     BY_TYPES(CALL);
 #undef CALL
 }
@@ -149,7 +266,7 @@ void launch_rmsnorm(launch_stream s, void *y, const void *x, const float *w, int
 void launch_layernorm(launch_stream s, void *y, const void *x, const float *w, const float *b,
                       int64_t rows, int width, float eps, bool y_is_f32, bool x_is_f32)
 {
-#define CALL(Y, X) run_norm<Y, X, true>(s, y, x, w, b, rows, width, eps)
+#define CALL(Y, X) run_norm<Y, X, true>(s, y, x, w, b, rows, width, eps, false)
     BY_TYPES(CALL);
 #undef CALL
 }
@@ -246,20 +363,59 @@ void launch_rope(launch_stream s, void *x, const int32_t *pos, const float *tabl
                                                    head_dim);
 }
 
+// A block a token; results were rounded by the product, so they come out as from PRODUCT_QKV.
+__global__ void turn_store_kernel(bf16 *q, const bf16 *qkv, const struct heads h, int rows)
+{
+    int row = blockIdx.x, half = h.head_dim / 2, width = h.n_head * h.head_dim;
+    int slot = h.slot[row];
+    const float *angle = h.table + (int64_t)h.pos[row] * h.head_dim;
+    bf16 *keys = (bf16 *)h.slab + (int64_t)(slot / h.block_tok) * 2 * width * h.block_tok +
+                 (int64_t)(slot % h.block_tok) * h.head_dim;
+    bf16 *values = keys + (int64_t)width * h.block_tok;
+
+    grid_release();
+    grid_wait();
+    for (int p = threadIdx.x; p < width / 2; p += blockDim.x) {
+        int head = p / half, i = p % half;
+        int64_t at = (int64_t)head * h.head_dim + i, from = (int64_t)row * width + at,
+                to = (int64_t)head * h.block_tok * h.head_dim + i, all = (int64_t)rows * width;
+        float a = to_f32(qkv[from]), b = to_f32(qkv[from + half]), c = to_f32(qkv[all + from]),
+              d = to_f32(qkv[all + from + half]);
+
+        rotate(&a, &b, angle[i], angle[i + half]);
+        rotate(&c, &d, angle[i], angle[i + half]);
+        q[from] = from_f32<bf16>(a);
+        q[from + half] = from_f32<bf16>(b);
+        keys[to] = from_f32<bf16>(c);
+        keys[to + half] = from_f32<bf16>(d);
+        values[to] = qkv[2 * all + from];
+        values[to + half] = qkv[2 * all + from + half];
+    }
+}
+
+void launch_turn_store(launch_stream s, void *q, const void *qkv, const struct heads *h, int rows,
+                       bool early)
+{
+    launch(turn_store_kernel, dim3((unsigned)rows), ROW_THREADS, 0, s, early, (bf16 *)q,
+           (const bf16 *)qkv, *h, rows);
+}
+
 // ---- look-ups -----------------------------------------------------------------------------------
 __global__ void gather_kernel(float *y, const float *x, const int32_t *row, int width)
 {
     const float *from = x + (int64_t)row[blockIdx.x] * width;
     float *to = y + (int64_t)blockIdx.x * width;
 
+    grid_release();
+    grid_wait();
     for (int i = threadIdx.x; i < width; i += blockDim.x)
         to[i] = from[i];
 }
 
 void launch_gather_rows(launch_stream s, float *y, const float *x, const int32_t *row, int64_t rows,
-                        int width)
+                        int width, bool early)
 {
-    gather_kernel<<<(unsigned)rows, row_threads(width), 0, s>>>(y, x, row, width);
+    launch(gather_kernel, dim3((unsigned)rows), row_threads(width), 0, s, early, y, x, row, width);
 }
 
 template <class T>
@@ -267,6 +423,7 @@ __global__ void embed_kernel(float *x, const T *table, const int32_t *id, int wi
 {
     int64_t token = id[blockIdx.x];
 
+    grid_release();
     for (int i = threadIdx.x; token >= 0 && i < width; i += blockDim.x)
         x[(int64_t)blockIdx.x * width + i] = to_f32(table[token * width + i]);
 }

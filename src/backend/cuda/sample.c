@@ -117,8 +117,6 @@ int cuda_sample(struct device *d, tensor logits, const struct sample_ask *ask, s
 {
     const int32_t *from = d->step.ban_from, *id = d->step.ban_id;
     int n = (int)logits.n[0];
-    size_t bytes = (size_t)n * sizeof(struct choice), room = (bytes + 255) / 256 * 256;
-    struct choice *found;
     void *p;
 
     if (n == 0) /* a step that only fills the cache */
@@ -126,13 +124,10 @@ int cuda_sample(struct device *d, tensor logits, const struct sample_ask *ask, s
     if (d->step.ask != ask)
         TRY(upload_bans(d, ask, n, &from, &id));
     TRY(make_room(d, n));
-    TRY(cuda_work(d, WORK_CHOICE, room + (size_t)launch_choose_work(n), &p));
-    found = p;
-    launch_choose(d->stream, found, logits.data, n, (int)logits.n[1], from, id, (char *)p + room);
+    TRY(cuda_work(d, WORK_CHOICE, (size_t)launch_choose_work(n), &p));
+    launch_choose(d->stream, d->choosing.host, logits.data, n, (int)logits.n[1], from, id, p,
+                  d->overlaps);
     TRY(cuda_launched("sample"));
-    TRY(cuda_check(
-        cudaMemcpyAsync(d->choosing.host, found, bytes, cudaMemcpyDeviceToHost, d->stream),
-        "sample"));
     TRY(recorder_end(d));
     cuda_expect(d, next, n);
     return 0;

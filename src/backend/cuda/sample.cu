@@ -6,13 +6,18 @@
 
 #include <math_constants.h>
 
-enum { PARTS = 32, CHOOSE_THREADS = 256 };
+enum { PARTS = 32, CHOOSE_THREADS = 256, AT_ONCE = 16 };
 
 struct found {
     float top, best; // largest logit; largest that is not banned
     int top_id, best_id;
     float sum; // of exp(x - top)
 };
+
+#define NOTHING                                                    \
+    {                                                              \
+        -CUDART_INF_F, -CUDART_INF_F, 0x7FFFFFFF, 0x7FFFFFFF, 0.0f \
+    }
 
 __device__ __forceinline__ bool beats(float x, int id, float than, int than_id)
 {
@@ -43,6 +48,35 @@ __device__ __forceinline__ bool is_banned(const int32_t *ban, int n, int id)
     return false;
 }
 
+// Logits i, i + CHOOSE_THREADS, ..., AT_ONCE of them.
+__device__ __forceinline__ struct found look_at(const float *x, int i, int to, const int32_t *ban,
+                                                int n_ban)
+{
+    struct found f = NOTHING;
+    float v[AT_ONCE];
+
+#pragma unroll
+    for (int j = 0; j < AT_ONCE; j++)
+        v[j] = i + j * CHOOSE_THREADS < to ? x[i + j * CHOOSE_THREADS] : -CUDART_INF_F;
+#pragma unroll
+    for (int j = 0; j < AT_ONCE; j++) {
+        int id = i + j * CHOOSE_THREADS;
+
+        if (v[j] > f.top) {
+            f.top = v[j];
+            f.top_id = id;
+        }
+        if (v[j] > f.best && !is_banned(ban, n_ban, id)) {
+            f.best = v[j];
+            f.best_id = id;
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < AT_ONCE; j++)
+        f.sum += v[j] == -CUDART_INF_F ? 0.0f : expf(v[j] - f.top);
+    return f;
+}
+
 __global__ void __launch_bounds__(CHOOSE_THREADS)
     search_kernel(struct found *out, const float *logits, int vocab, const int32_t *ban_from,
                   const int32_t *ban_id)
@@ -53,22 +87,12 @@ __global__ void __launch_bounds__(CHOOSE_THREADS)
     const float *x = logits + (int64_t)row * vocab;
     const int32_t *ban = ban_id + ban_from[row];
     int n_ban = ban_from[row + 1] - ban_from[row], tid = threadIdx.x;
-    struct found f = {-CUDART_INF_F, -CUDART_INF_F, 0x7FFFFFFF, 0x7FFFFFFF, 0.0f};
+    struct found f = NOTHING;
 
-    for (int i = part * per + tid; i < to; i += CHOOSE_THREADS) {
-        float v = x[i];
-
-        if (v > f.top) {
-            f.sum = f.sum * expf(f.top - v) + 1.0f;
-            f.top = v;
-            f.top_id = i;
-        } else
-            f.sum += v == -CUDART_INF_F ? 0.0f : expf(v - f.top);
-        if (v > f.best && !is_banned(ban, n_ban, i)) {
-            f.best = v;
-            f.best_id = i;
-        }
-    }
+    grid_release();
+    grid_wait();
+    for (int i = part * per + tid; i < to; i += CHOOSE_THREADS * AT_ONCE)
+        f = join(f, look_at(x, i, to, ban, n_ban));
     all[tid] = f;
     for (int n = CHOOSE_THREADS / 2; n > 0; n /= 2) {
         __syncthreads();
@@ -79,12 +103,26 @@ __global__ void __launch_bounds__(CHOOSE_THREADS)
         out[row * PARTS + part] = all[0];
 }
 
-__global__ void choose_kernel(struct choice *out, const struct found *part)
+__device__ __forceinline__ struct found from_lane(const struct found &f, int away)
 {
-    struct found f = part[blockIdx.x * PARTS];
+    return {__shfl_down_sync(0xFFFFFFFFu, f.top, away), __shfl_down_sync(0xFFFFFFFFu, f.best, away),
+            __shfl_down_sync(0xFFFFFFFFu, f.top_id, away),
+            __shfl_down_sync(0xFFFFFFFFu, f.best_id, away),
+            __shfl_down_sync(0xFFFFFFFFu, f.sum, away)};
+}
 
-    for (int i = 1; i < PARTS; i++)
-        f = join(f, part[blockIdx.x * PARTS + i]);
+// A warp a row: as many lanes as parts.
+__global__ void __launch_bounds__(PARTS) choose_kernel(struct choice *out, const struct found *part)
+{
+    struct found f;
+
+    grid_release();
+    grid_wait();
+    f = part[blockIdx.x * PARTS + threadIdx.x];
+    for (int i = PARTS / 2; i > 0; i /= 2)
+        f = join(f, from_lane(f, i));
+    if (threadIdx.x > 0)
+        return;
     out[blockIdx.x].id = f.best_id;
     out[blockIdx.x].best = f.top_id;
     out[blockIdx.x].logit = f.best;
@@ -98,9 +136,9 @@ int64_t launch_choose_work(int n)
 }
 
 void launch_choose(launch_stream s, struct choice *out, const float *logits, int n, int vocab,
-                   const int32_t *ban_from, const int32_t *ban_id, void *work)
+                   const int32_t *ban_from, const int32_t *ban_id, void *work, bool early)
 {
-    search_kernel<<<dim3(PARTS, (unsigned)n), CHOOSE_THREADS, 0, s>>>((struct found *)work, logits,
-                                                                      vocab, ban_from, ban_id);
-    choose_kernel<<<(unsigned)n, 1, 0, s>>>(out, (const struct found *)work);
+    launch(search_kernel, dim3(PARTS, (unsigned)n), CHOOSE_THREADS, 0, s, early,
+           (struct found *)work, logits, vocab, ban_from, ban_id);
+    launch(choose_kernel, dim3((unsigned)n), PARTS, 0, s, early, out, (const struct found *)work);
 }

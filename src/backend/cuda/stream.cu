@@ -2,10 +2,10 @@
 // their way at once.
 //
 // A warp takes sixteen rows of weights, as two pieces of eight, and asks the copy engine for them
-// as a whole; five to eleven barriers tell when each next 640 terms are there.  The rows of x lie
+// as a whole; a barrier for every 640 terms tells when they are there.  The rows of x lie
 // beside them for all warps of the block.  Weights depend on nothing, so they are asked for before
-// the kernel in front has ended (grid_wait), unless an expert has to be chosen first.  When its
-// products are done a warp asks for the next sixteen rows and only then stores its results.
+// the kernel in front has ended (grid_wait), unless an expert has to be chosen first.  Once it is
+// done with 640 terms a warp asks for those of the next sixteen rows, so memory never rests.
 //
 // The two pieces are eight columns and the eight behind them; or the same columns of a gated pair;
 // or the two halves of a head that a rotation mixes: so whatever follows a product finds both its
@@ -66,24 +66,28 @@ __device__ __forceinline__ struct pieces pieces_of(const struct product &p, cons
 }
 
 #if HAS_WGMMA
-// Ask for an item's rows.
-__device__ __forceinline__ void ask_weights(const struct product &p, const struct pieces &w,
-                                            uint32_t tile, uint32_t full)
+// Ask for a segment of an item's rows.
+__device__ __forceinline__ void ask_segment(const struct product &p, const struct pieces &w,
+                                            uint32_t tile, uint32_t full, int s)
 {
-    int lane = threadIdx.x & 31;
+    int lane = threadIdx.x & 31, n = min(SEGMENT, p.k - s * SEGMENT);
 
     if (lane == 0)
-        for (int s = 0; s * SEGMENT < p.k; s++)
-            barrier_expect(full + 8 * s, 2 * PIECE * 2 * min(SEGMENT, p.k - s * SEGMENT));
+        barrier_expect(full + 8 * s, 2 * PIECE * 2 * n);
     __syncwarp();
     if (lane < 2 * PIECE) {
         const bf16 *from = (lane < PIECE ? w.a : w.b) + (int64_t)(lane % PIECE) * p.k;
-        uint32_t to = tile + lane * pitch_of(p.k);
 
-        for (int s = 0; s * SEGMENT < p.k; s++)
-            copy_bulk(to + s * SEGMENT * 2, from + s * SEGMENT, 2 * min(SEGMENT, p.k - s * SEGMENT),
-                      full + 8 * s);
+        copy_bulk(tile + lane * pitch_of(p.k) + s * SEGMENT * 2, from + s * SEGMENT, 2 * n,
+                  full + 8 * s);
     }
+}
+
+__device__ __forceinline__ void ask_weights(const struct product &p, const struct pieces &w,
+                                            uint32_t tile, uint32_t full)
+{
+    for (int s = 0; s * SEGMENT < p.k; s++)
+        ask_segment(p, w, tile, full, s);
 }
 
 // Ask for the rows of x, by one warp.
@@ -187,22 +191,27 @@ __device__ __forceinline__ void store(const struct product &p, const struct head
 }
 #endif
 
-// x_rows: rows of x that there is room for.
+// The first n_also blocks across work on the product `also`, the others on `main`. x_rows: rows of
+// x that there is room for.
 template <enum product_out OUT, int MT>
 __global__ void __launch_bounds__(MAX_WARPS * 32)
-    stream_kernel(const struct product p, const struct heads h, int x_rows)
+    stream_kernel(const struct product main, const struct product also, int n_also,
+                  const struct heads h, int x_rows)
 {
 #if HAS_WGMMA
     extern __shared__ __align__(128) unsigned char memory[];
     __shared__ __align__(8) uint64_t barriers[X_BARRIER + 1];
     int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x & 31;
-    int item = blockIdx.y * warps + warp, items = items_of(p), step = gridDim.y * warps;
+    bool is_also = (int)blockIdx.x < n_also;
+    const struct product &p = is_also ? also : main;
+    int items = items_of(p), column = is_also ? blockIdx.x : 0,
+        step = (is_also ? n_also : 1) * gridDim.y * warps;
+    int item = (column * gridDim.y + blockIdx.y) * warps + warp;
     int pitch = pitch_of(p.k), n, phase = 0;
     uint32_t x = smem_addr(memory), w = x + (x_rows + warp * 2 * PIECE) * pitch;
     uint32_t full = smem_addr(barriers) + warp * MAX_SEGMENTS * 8,
              x_full = smem_addr(barriers) + X_BARRIER * 8;
     struct place at = {0, p.rows, p.w, p.up};
-    struct pieces now;
 
     if (lane == 0) {
         for (int s = 0; s < MAX_SEGMENTS; s++)
@@ -217,28 +226,29 @@ __global__ void __launch_bounds__(MAX_WARPS * 32)
         ask_weights(p, pieces_of<OUT>(p, h, at, item), w, full);
     grid_wait();
     if (p.tile) {
-        if (!find_place(p, p.tile_rows, &at))
+        if (!find_place(p, p.tile_rows, blockIdx.x - n_also, &at))
             return;
         if (item < items)
             ask_weights(p, pieces_of<OUT>(p, h, at, item), w, full);
     }
     n = min(at.end - at.row, x_rows);
+    at.end = at.row + n; // what follows is another tile's
     if (warp == 0)
         ask_rows(p, at, n, x, x_full);
     __syncthreads(); // the barrier of x is there
     barrier_wait(x_full, 0);
     for (; item < items; item += step, phase ^= 1) {
         float acc[MT][2][4] = {};
+        struct pieces next = pieces_of<OUT>(p, h, at, min(item + step, items - 1));
 
-        now = pieces_of<OUT>(p, h, at, item);
         for (int s = 0; s * SEGMENT < p.k; s++) {
             barrier_wait(full + 8 * s, phase);
             multiply<MT>(acc, x, w, pitch, n, s * SEGMENT, min(p.k, (s + 1) * SEGMENT));
+            __syncwarp(); // all lanes have read it
+            if (item + step < items)
+                ask_segment(p, next, w, full, s);
         }
-        __syncwarp();
-        if (item + step < items)
-            ask_weights(p, pieces_of<OUT>(p, h, at, item + step), w, full);
-        store<OUT, MT>(p, h, now, at, acc);
+        store<OUT, MT>(p, h, pieces_of<OUT>(p, h, at, item), at, acc);
     }
 #endif
 }
@@ -262,7 +272,7 @@ bool launch_takes_stream(const struct product *p)
 
     return p->is_sm90 && !p->x_is_f32 && !p->w_is_f32 && p->out != PRODUCT_GELU && heads &&
            p->k % 32 == 0 && p->k <= SEGMENT * MAX_SEGMENTS && p->n % (2 * PIECE) == 0 &&
-           (!p->tile || p->tile_rows == 16) && rows_of(p) <= MAX_ROWS && bytes_of(p, 1) <= SHARED;
+           (!p->tile || p->tile_rows <= 16) && rows_of(p) <= MAX_ROWS && bytes_of(p, 1) <= SHARED;
 }
 
 // Few rows: a warp a block, since blocks of little memory fill a multiprocessor evenly.  More: the
@@ -277,35 +287,57 @@ static int warps_of(const struct product *p)
     return warps;
 }
 
-template <enum product_out OUT, int MT>
-static cudaError_t run(launch_stream s, const struct product *p)
+// Items of a warp.  Just over one round of blocks is better left to the scheduler; experts differ,
+// so whoever is done takes the next few.
+static int64_t each_of(const struct product *p, int64_t items, int64_t room)
 {
-    int warps = warps_of(p), bytes = bytes_of(p, warps), tiles = p->tile ? p->tile_cap : 1;
-    int resident = SHARED / (bytes + RESERVED) > 1 ? SHARED / (bytes + RESERVED) : 1;
+    int64_t each = (items + room - 1) / room;
+
+    if (items < 2 * room)
+        return 1;
+    return p->tile && each > MOST_ITEMS ? MOST_ITEMS : each;
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+template <enum product_out OUT, int MT>
+static cudaError_t run(launch_stream s, const struct product *p, const struct product *also)
+{
+    int warps = warps_of(p), tiles = p->tile ? p->tile_cap : 1;
+    int bytes = larger(bytes_of(p, warps), also ? bytes_of(also, warps) : 0);
+    int resident = larger(SHARED / (bytes + RESERVED), 1);
     int64_t items = items_of(*p), room = (int64_t)p->n_sm * resident * warps;
-    int64_t each = (items * tiles + room - 1) / room;
-    cudaLaunchConfig_t c = {};
-    cudaLaunchAttribute early[1] = {};
+    int64_t each = each_of(p, items * tiles, room),
+            across = (items + warps * each - 1) / (warps * each);
+    int n_also = also ? (int)((items_of(*also) + warps * across - 1) / (warps * across)) : 0;
     struct heads none = {};
 
-    if (p->tile && each > MOST_ITEMS) // experts differ: whoever is done takes the next
-        each = MOST_ITEMS;
-    early[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early[0].val.programmaticStreamSerializationAllowed = 1;
-    c.gridDim = dim3((unsigned)tiles, (unsigned)((items + warps * each - 1) / (warps * each)));
-    c.blockDim = dim3((unsigned)warps * 32);
-    c.dynamicSmemBytes = (size_t)bytes;
-    c.stream = s;
-    c.attrs = early;
-    c.numAttrs = p->overlaps ? 1 : 0;
-    return cudaLaunchKernelEx(&c, stream_kernel<OUT, MT>, *p, p->heads ? *p->heads : none,
-                              rows_of(p));
+    return launch(stream_kernel<OUT, MT>, dim3((unsigned)(n_also + tiles), (unsigned)across),
+                  warps * 32, bytes, s, p->overlaps, *p, also ? *also : *p, n_also,
+                  p->heads ? *p->heads : none, rows_of(p));
 }
 
 template <enum product_out OUT>
 static cudaError_t run_rows(launch_stream s, const struct product *p)
 {
-    return rows_of(p) <= 16 ? run<OUT, 1>(s, p) : run<OUT, 2>(s, p);
+    return rows_of(p) <= 16 ? run<OUT, 1>(s, p, nullptr) : run<OUT, 2>(s, p, nullptr);
+}
+
+bool launch_takes_both(const struct product *p, const struct product *also)
+{
+    int most = also->k > p->k ? 4 : 16; // wider rows cost the experts their room
+
+    return launch_takes_stream(p) && launch_takes_stream(also) && p->tile && !also->tile &&
+           also->rows == rows_of(p) && also->rows <= most && bytes_of(also, warps_of(p)) <= SHARED;
+}
+
+int launch_both_stream(launch_stream s, const struct product *p, const struct product *also)
+{
+    return p->out == PRODUCT_SWIGLU ? run<PRODUCT_SWIGLU, 1>(s, p, also)
+                                    : run<PRODUCT_SET, 1>(s, p, also);
 }
 
 int launch_product_stream(launch_stream s, const struct product *p)
