@@ -1,4 +1,4 @@
-#include "cli.h"
+#include "bench.h"
 #include "progress.h"
 
 #include <stdio.h>
@@ -109,27 +109,31 @@ static double rate(const struct round *r, bool total)
     return (double)(r->n_out + (total ? r->n_in : 0)) / r->s;
 }
 
-static const struct round *median(const struct row *w)
+/* Between the two middle rounds when their number is even. */
+static struct round median(const struct row *w)
 {
-    return &w->timed[w->n / 2];
+    struct round m = w->timed[w->n / 2];
+
+    m.s = (m.s + w->timed[(w->n - 1) / 2].s) / 2;
+    return m;
 }
 
 static void print_table(const struct bench *b)
 {
-    const struct round *one = median(&b->row[0]);
+    const struct round one = median(&b->row[0]);
 
     puts(
         "    c   output tok/s   [min .. max]         total tok/s  in:out  out/page  speed-up: output  total   /c    cold s");
     for (int i = 0; i < b->n_row; i++) {
         const struct row *w = &b->row[i];
-        const struct round *m = median(w);
-        double up = rate(m, false) / rate(one, false);
+        const struct round m = median(w);
+        double up = rate(&m, false) / rate(&one, false);
 
         printf(
             "%5d   %12.1f   [%.1f .. %.1f]%*s %11.1f  %6.2f  %8.1f  %16.2f  %5.2f  %4.2f  %7.2f\n",
-            w->c, rate(m, false), rate(&w->timed[w->n - 1], false), rate(&w->timed[0], false), 4,
-            "", rate(m, true), (double)m->n_in / (double)m->n_out, (double)m->n_out / w->c, up,
-            rate(m, true) / rate(one, true), up / (w->c / (double)b->row[0].c), w->cold.s);
+            w->c, rate(&m, false), rate(&w->timed[w->n - 1], false), rate(&w->timed[0], false), 4,
+            "", rate(&m, true), (double)m.n_in / (double)m.n_out, (double)m.n_out / w->c, up,
+            rate(&m, true) / rate(&one, true), up / (w->c / (double)b->row[0].c), w->cold.s);
     }
 }
 
@@ -215,7 +219,7 @@ static int open_bench(struct bench *b, const int *c, int n)
     return rc < 0 ? report_failure(rc) : EXIT_FINE;
 }
 
-static int bench_tokens(const struct options *o, const int *c, int n)
+static int run_tokens(const struct options *o, const int *c, int n)
 {
     static struct bench b;
     struct recto_info info;
@@ -264,24 +268,34 @@ static int bench_stages(const struct options *o)
     return rc < 0 ? report_failure(rc) : EXIT_FINE;
 }
 
-int cmd_bench(const struct options *o)
+static int bench_tokens(const struct options *o)
 {
     const char *list = opt_text(o, OPT_CONCURRENCY);
     int c[MAX_ROWS], n = parse_list(list ? list : "1,4,8,32,64,100", c);
 
-    if (o->n_input >= 1 && strcmp(o->input[0], "stages") == 0)
-        return bench_stages(o);
-    if (o->n_input >= 1 && strcmp(o->input[0], "loss") == 0)
-        return bench_loss(o);
-    if (o->n_input < 2 || strcmp(o->input[0], "tokens") != 0) {
-        say(SAY_ERROR,
-            "expected: recto bench tokens IMAGE..., recto bench stages, or recto bench loss IMAGE...");
-        return EXIT_USAGE;
-    }
     if (n < 0) {
         say(SAY_ERROR, "%s: expected numbers from 1 to %d with commas between",
             opt_origin(o, OPT_CONCURRENCY), MAX_C);
         return EXIT_USAGE;
     }
-    return bench_tokens(o, c, n);
+    return run_tokens(o, c, n);
+}
+
+int cmd_bench(const struct options *o)
+{
+    static const struct {
+        const char *name;
+        int (*run)(const struct options *o);
+        int n_operand; /* at least, after the name */
+    } what[] = {{"tokens", bench_tokens, 1},
+                {"pages", bench_pages, 1},
+                {"stages", bench_stages, 0},
+                {"loss", bench_loss, 0}};
+
+    for (size_t i = 0; i < sizeof what / sizeof *what; i++)
+        if (o->n_input > what[i].n_operand && strcmp(o->input[0], what[i].name) == 0)
+            return what[i].run(o);
+    say(SAY_ERROR, "expected: recto bench tokens IMAGE..., recto bench pages FILE|DIR..., "
+                   "recto bench stages, or recto bench loss IMAGE...");
+    return EXIT_USAGE;
 }

@@ -23,7 +23,8 @@ static const struct cmd cmds[] = {
      "  recto verify --preprocess CASES_JSON\n"
      "  recto verify --tokenizer TOKENIZER_JSON CASES_JSON\n\n"
      "Exit: 0 only if everything holds, 3 if something differs.\n"},
-    {"bench", FOR_BENCH, cmd_bench, "stages|tokens|loss [IMAGE...]", "measure a model",
+    {"bench", FOR_BENCH, cmd_bench, "pages|tokens|stages|loss [INPUT...]", "measure a model",
+     "  recto bench pages -r DIR\n"
      "  recto bench stages [vision|prefill|decode]\n"
      "  recto bench tokens --concurrency 1,4,8 page.png\n"
      "  recto bench loss --task text page*.png\n\n"
@@ -34,7 +35,10 @@ static const struct cmd cmds[] = {
      "tokens: over concurrency. "
      "For each c: c requests handed over at once, decoding of images before the clock, vision,\n"
      "prefill and decode inside it; greedy, no guard, ends of text honoured. Request i reads image\n"
-     "i modulo their number: with one image the work is the same at every c.\n"},
+     "i modulo their number: with one image the work is the same at every c.\n\n"
+     "pages: from files on disk to Markdown on disk (in -o DIR, or a folder that goes again): pages/s,\n"
+     "latency, time by stage, and what the device says of itself. All files wait at the start, or with\n"
+     "--rate 20 arrive by themselves, 20 a second.\n"},
     {"quantize", FOR_QUANTIZE, cmd_quantize, "MODEL", "make a smaller, faster copy of a model",
      "  recto quantize MODEL -o OUT --scheme int8\n\n"
      "OUT is a folder like MODEL, with the decoder's matrices in 8.25 or 4.5 bits a number; vision,\n"

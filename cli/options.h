@@ -65,6 +65,7 @@ enum option {
     OPT_ROUNDS,
     OPT_WARM_UP,
     OPT_FIXED_OUTPUT,
+    OPT_RATE,
     OPT_JSON,
     OPT_MODEL,
     OPT_DEVICE,

@@ -145,7 +145,7 @@ void raster_fill_rest(struct raster *r)
 
 static void give_back(struct raster *r, size_t n)
 {
-    unsigned char *fit = realloc(r->px, n * 3);
+    unsigned char *fit = n ? realloc(r->px, n * 3) : NULL;
 
     r->channels = 3;
     r->px = fit ? fit : r->px;

@@ -367,6 +367,16 @@ struct recto_stats {
 };
 void recto_get_stats(struct recto *r, struct recto_stats *s);
 
+/* What the device reports of itself now, for all programs that use it (an NVIDIA card through NVML); NAN, or -1 for bytes,
+ * where it reports nothing, as on the CPU. Cheap enough for ten calls a second. */
+struct recto_device_stats {
+    double
+        utilisation; /* 0..1 of the time in which anything ran, over the device's own sampling period */
+    double power_w, temperature_c;
+    int64_t memory_used, memory_total; /* bytes */
+};
+void recto_get_device_stats(struct recto *r, struct recto_device_stats *s);
+
 /* ---- documents without a model --------------------------------------------------------------------------------------- */
 struct recto_document;
 struct recto_image {

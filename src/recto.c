@@ -356,6 +356,22 @@ void recto_get_stats(struct recto *r, struct recto_stats *out)
     memcpy(out, &full, full.size);
 }
 
+void recto_get_device_stats(struct recto *r, struct recto_device_stats *s)
+{
+    const struct model *m = &r->engine.model;
+    struct device_stats d = DEVICE_STATS_UNKNOWN;
+
+    if (m->be->stats)
+        m->be->stats(m->dev, &d);
+    *s = (struct recto_device_stats){
+        .utilisation = d.utilisation,
+        .power_w = d.power_w,
+        .temperature_c = d.temperature_c,
+        .memory_used = d.memory_used,
+        .memory_total = d.memory_total,
+    };
+}
+
 const char *recto_last_error(void)
 {
     return err_text();

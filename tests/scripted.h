@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "recto.h"
+#include "hang.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -111,7 +112,7 @@ static inline struct recto_page *scripted_next(struct recto *r)
     struct recto_page *page = NULL;
     struct recto_event ev;
 
-    while (!page && recto_poll(r, &ev, 60000)) {
+    while (!page && recto_poll(r, &ev, HANG_MS)) {
         if (ev.kind == RECTO_EVENT_PAGE) {
             page = ev.page;
             ev.page = NULL;

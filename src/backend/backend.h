@@ -19,6 +19,7 @@
 #include "backend/sample.h"
 #include "tensor/tensor.h"
 
+#include <math.h>
 #include <stdbool.h>
 
 struct device; /* a backend's own */
@@ -59,6 +60,15 @@ struct device_peak {
         quantised; /* by bf16, fp32 and int8 weights; a product and a sum are two */
     double read;   /* of memory that is in no cache */
 };
+
+/* What the device reports of itself now; NAN, or -1 for bytes, where it does not know. */
+struct device_stats {
+    double
+        utilisation; /* 0..1 of the time in which anything ran, over the device's own sampling period */
+    double power_w, temperature_c;
+    int64_t memory_used, memory_total; /* bytes, of all programs */
+};
+#define DEVICE_STATS_UNKNOWN ((struct device_stats){NAN, NAN, NAN, -1, -1})
 
 /* ---- weights --------------------------------------------------------------------------------------------------------- */
 enum weight_kind {
@@ -124,6 +134,8 @@ struct backend {
     int (*open)(struct device **out, const struct device_opts *opts);
     void (*close)(struct device *d);
     void (*info)(const struct device *d, struct device_info *info);
+    void (*stats)(struct device *d,
+                  struct device_stats *s); /* any thread; NULL: nothing is known */
     int (*alloc)(struct device *d, size_t bytes, void **out); /* 64-byte aligned; RECTO_ENOMEM */
     void (*free)(struct device *d, void *p);
     int (*upload)(struct device *d, void *dst, const void *src, size_t bytes);

@@ -48,8 +48,11 @@ static void destroy(struct image_cache *c, struct image_entry *e)
     free(e);
 }
 
-static void evict(struct image_cache *c, struct image_entry *e)
+static void evict_oldest(struct image_cache *c)
 {
+    struct image_entry *e = c->first;
+
+    assert(!e->prev);
     unlink_unused(c, e);
     *slot_of(c, e->key) = e->chain;
     c->used -= e->bytes;
@@ -59,10 +62,8 @@ static void evict(struct image_cache *c, struct image_entry *e)
 
 static void shrink(struct image_cache *c)
 {
-    while (c->used > c->limit && c->first) {
-        assert(!c->first->prev);
-        evict(c, c->first);
-    }
+    while (c->used > c->limit && c->first)
+        evict_oldest(c);
 }
 
 struct image_entry *image_get(struct image_cache *c, struct kv_key key)
@@ -110,7 +111,7 @@ void image_put(struct image_cache *c, struct image_entry *e)
 void image_cache_reset(struct image_cache *c)
 {
     while (c->first)
-        evict(c, c->first);
+        evict_oldest(c);
     assert(c->n_entry == 0);
     free(c->bucket);
     *c = (struct image_cache){0};

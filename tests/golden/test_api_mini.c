@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "recto.h"
+#include "hang.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +41,7 @@ static struct recto_page *await(struct recto *r, uint64_t id, struct buf *text, 
     struct recto_event ev;
     bool done = false;
 
-    while (!done && recto_poll(r, &ev, 600000)) {
+    while (!done && recto_poll(r, &ev, HANG_MS)) {
         if (ev.request == id && ev.kind == RECTO_EVENT_TEXT)
             buf_add(text, ev.text, ev.n_text);
         if (ev.request == id && ev.kind == RECTO_EVENT_STARTED)
@@ -151,7 +152,7 @@ static void a_full_queue_says_again(void **state)
     }
     assert_in_range(n_again, 1, 1000000);
     recto_hold(r, false);
-    while (n_done < n_in && recto_poll(r, &ev, 600000)) {
+    while (n_done < n_in && recto_poll(r, &ev, HANG_MS)) {
         n_done += ev.kind == RECTO_EVENT_DONE;
         recto_event_reset(&ev);
     }

@@ -2,6 +2,7 @@
  * under its number, and the request ends once, whatever happens to it. */
 #include "base/mem.h"
 #include "recto.h"
+#include "hang.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,7 +70,7 @@ static void collect(uint64_t request, struct seen *s, enum what what)
 
     *s = (struct seen){0};
     while (s->n_done == 0) {
-        assert_int_equal(recto_poll(engine, &ev, 60000), 1);
+        assert_int_equal(recto_poll(engine, &ev, HANG_MS), 1);
         assert_true(ev.request == request);
         if (ev.kind == RECTO_EVENT_STARTED) {
             s->n_started++;

@@ -2,6 +2,7 @@
  * one thread = two, steps filled up = not; cancelling and refusing leave nothing behind. A page is compared by its ids and by the bits of their log-probabilities, which
  * move if any logit of any step moves. */
 #include "engine/engine.h"
+#include "hang.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,11 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#define IS_SLOW (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
 
 enum { N_PAGE = 4, N_NEW = 24, TILE_BYTES = 768 * 768 * 3, GLOBAL_BYTES = 1024 * 1024 * 3 };
 
@@ -170,7 +166,7 @@ static void equalities(const char *precision, const char *kernels)
     const struct config two = {precision, kernels, 2, 16, 8192, 1, false};
     const struct config all = {precision, kernels, 2, 64, 37, N_PAGE, false};
 
-    if (!IS_SLOW) { /* one by one, to see at once which of them broke */
+    if (!INSTRUMENTED) { /* one by one, to see at once which of them broke */
         expect_equal("batch of 4 = 4 singles", &plain, &batch);
         expect_equal("KV block 16 = 64", &plain, &block);
         expect_equal("chunked prefill = whole", &plain, &chunk);

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "recto.h"
+#include "hang.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +43,7 @@ static struct recto_page *read_page(struct recto *r, const char *name, bool grou
     o.guard_n = -1;
     buf_fmt(&path, MINI "/pages/%s.png", name);
     assert_int_equal(recto_submit(r, &(struct recto_input){.path = path.p}, &o, &id), 0);
-    while (!done && recto_poll(r, &ev, 600000)) {
+    while (!done && recto_poll(r, &ev, HANG_MS)) {
         if (ev.kind == RECTO_EVENT_PAGE) {
             page = ev.page;
             ev.page = NULL;

@@ -5,6 +5,7 @@
 #include "base/decode_proto.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "hang.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,15 +13,6 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define INSTRUMENTED 1
-#endif
-#endif
-#ifndef INSTRUMENTED
-#define INSTRUMENTED 0
-#endif
 
 /* ---- the sandbox, tried from inside ---- */
 

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "result/model.h"
+#include "hang.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -629,13 +630,7 @@ static void test_mini_pages(void **state)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* A hang guard on processor time: an input takes 0.05 s here, and a few seconds under a sanitizer on a busy machine. */
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#define HANG_S (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ? 60 : 5)
-
-/* A megabyte of each; the bound leaves room for sanitizers and a loaded machine, and none for a
+/* 256 KiB of each; the bound leaves room for sanitizers and a loaded machine, and none for a
  * square of it. */
 static void test_time(void **state)
 {
@@ -659,7 +654,7 @@ static void test_time(void **state)
         struct recto_page p = {0}, q;
         clock_t from = clock();
 
-        while (b.n < 1 << 20)
+        while (b.n < 1 << 18)
             buf_text(&b, units[i]);
         parse_text(buf_view(&b), RECTO_FINISH_LENGTH, &p);
         q = test_page(buf_view(&b), RECTO_FINISH_LENGTH);

@@ -4,6 +4,7 @@
  * the runtime is linked statically and looks for the driver when the device is opened. */
 #include "backend/cuda/cuda.h"
 
+#include "backend/cuda/nvml.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -101,6 +102,7 @@ static int prepare_kernels(const struct device *d)
 
 static int open_device(struct device *d)
 {
+    char bus_id[32];
     void *p;
 
     TRY(cuda_check(cudaSetDevice(d->id), "open"));
@@ -114,6 +116,8 @@ static int open_device(struct device *d)
     TRY(cuda_check(cudaMallocHost(&p, STAGING), "open"));
     d->staging = (struct staging){.base = p, .cap = STAGING};
     d->recorder = recorder_open();
+    if (cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, d->id) == cudaSuccess)
+        d->nvml = nvml_open(bus_id);
     return 0;
 }
 
@@ -125,6 +129,7 @@ static void cuda_close(struct device *d)
         cudaStreamSynchronize(d->stream);
     recorder_close(d->recorder);
     lt_close(d->lt);
+    nvml_close(d->nvml);
     for (int i = 0; i < N_WORK; i++)
         cudaFree(d->work[i].p);
     for (int i = 0; i < d->n_table; i++) {
@@ -170,6 +175,11 @@ static int cuda_open(struct device **out, const struct device_opts *opts)
     else
         *out = d;
     return rc;
+}
+
+static void cuda_stats(struct device *d, struct device_stats *s)
+{
+    nvml_read(d->nvml, s);
 }
 
 static void cuda_info(const struct device *d, struct device_info *info)
@@ -279,6 +289,7 @@ const struct backend backend_cuda = {
     .open = cuda_open,
     .close = cuda_close,
     .info = cuda_info,
+    .stats = cuda_stats,
     .alloc = cuda_alloc,
     .free = cuda_free,
     .upload = cuda_upload,

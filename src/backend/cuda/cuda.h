@@ -84,6 +84,7 @@ struct device {
     int n_table;
     struct lt *lt;
     cudaEvent_t *mark; /* [BACKEND_MARKS], NULL until one is asked for */
+    struct nvml *nvml;
     char name[32];
 };
 

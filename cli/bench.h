@@ -1,0 +1,21 @@
+/* The measurements behind `recto bench WHAT`. */
+#ifndef RECTO_CLI_BENCH_H
+#define RECTO_CLI_BENCH_H
+
+#include "cli.h"
+
+/* `recto bench pages INPUT...`: whole pages, from files on disk to Markdown on disk; an exit code. */
+int bench_pages(const struct options *o);
+
+/* Watches the device ten times a second on a thread of its own. */
+struct device_watch;
+struct device_summary {
+    int n;       /* samples */
+    double busy; /* mean utilisation, 0..1; NAN unknown, like the rest */
+    double mean_w, peak_c, peak_bytes;
+};
+struct device_watch *device_watch_start(struct recto *r); /* NULL: no memory, no thread */
+/* Stop and sum up; w may be NULL. */
+void device_watch_stop(struct device_watch *w, struct device_summary *s);
+
+#endif
