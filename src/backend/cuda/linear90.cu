@@ -1,15 +1,12 @@
 // Products of many rows on compute capability 9.0.
 //
-// A block stays on its multiprocessor and takes tiles one after the other.  One thread asks the copy
-// engine for steps of 64 terms, as many ahead as fit and across tile borders; two warp groups
-// multiply.  A step's place is given back once its products are done, which is known one step later:
-// the tensor cores never wait.  Results go to shared memory, 128 bytes of each row at a time, and
-// leave by the copy engine, which also adds them to the residual stream.
-//
-// Two kinds of tile.  Together: 128 rows by 256 columns, or by 128 columns of each of a gated pair,
-// each warp group 64 of the rows; the fewest bytes for a product.  In turns: 128 by 128, each warp
-// group its own tile, so that one finishes its results while the other multiplies; better where
-// sums are short or what follows them is long.
+// A block stays on its multiprocessor and takes tiles of 128 rows by 256 columns (or by 128 columns
+// of each of a gated pair, or by 128) one after the other.  One thread asks the copy engine for
+// steps of 64 terms, as many ahead as fit and across tile borders; two warp groups of 64 rows each
+// multiply.  A step's place is given back once its products are done, which is known one step
+// later: the tensor cores never wait.  Results go to shared memory, 128 bytes of each row at a time,
+// and from there by the copy engine while the next tile is multiplied; the engine also adds them to
+// the residual stream.
 //
 // Tiles are taken 16 rows of tiles at a time, column by column, so that what runs at the same time
 // shares both operands in the second-level cache.
@@ -31,16 +28,6 @@ enum {
     MAX_STAGES = 6,
     OUT_BYTES = 64 * 128, // of a piece of results
     MEMORY = STEPS_BYTES + 2 * 2 * OUT_BYTES
-};
-
-template <bool IN_TURNS> struct stage { // a step in shared memory
-    static constexpr int BYTES = (ROWS + (IN_TURNS ? 1 : 2) * HALF) * 128,
-                         COUNT = STEPS_BYTES / BYTES;
-};
-
-// Columns of a tile.
-template <enum product_out OUT, bool IN_TURNS> struct columns_of {
-    static constexpr int TILE = IN_TURNS || OUT == PRODUCT_SWIGLU ? HALF : 2 * HALF;
 };
 } // namespace
 
@@ -100,8 +87,7 @@ __device__ __forceinline__ float2 finish(const struct product &p, int col, const
     return y;
 }
 
-// Results of 64 rows from `row` by 128 or 256 columns, by the copy engine; `out` are the warp group's
-// two buffers.
+// Results of a warp group's 64 rows from `row`, by the copy engine; `out` are its two buffers.
 template <enum product_out OUT, bool Y_IS_F32, int HALVES>
 __device__ __forceinline__ void put_boxes(const struct product &p, const CUtensorMap *map,
                                           const float acc[HALVES][64], uint32_t out, int row,
@@ -171,12 +157,12 @@ __device__ __forceinline__ void put_rows(const struct product &p, const float ac
 }
 
 // The copying side: one thread.
-template <bool GATED, bool IN_TURNS>
+template <bool GATED, int HALVES>
 __device__ __forceinline__ void copy_steps(const struct product &p, const struct maps &m,
                                            const struct wide_tile &w, uint32_t base, uint32_t full,
                                            int *it)
 {
-    constexpr int STAGE = stage<IN_TURNS>::BYTES, STAGES = stage<IN_TURNS>::COUNT;
+    constexpr int STAGE = (1 + HALVES) * HALF * 128, STAGES = STEPS_BYTES / STAGE;
     uint32_t empty = full + 8 * STAGES;
 
     for (int k = 0; k < p.k; k += STEP, ++*it) {
@@ -188,36 +174,35 @@ __device__ __forceinline__ void copy_steps(const struct product &p, const struct
         barrier_expect(here, STAGE); // past the end come zeros, which count
         copy_box(to, &m.x, k, w.row, here);
         copy_box(to + ROWS * 128, w.w, k, w.col, here);
-        if (!IN_TURNS)
+        if (HALVES == 2)
             copy_box(to + (ROWS + HALF) * 128, GATED ? w.up : w.w, k, GATED ? w.col : w.col + HALF,
                      here);
     }
 }
 
-// The multiplying side.  Together: sums of a warp group's 64 rows, left and right half.  In turns:
-// upper and lower 64 rows.
-template <bool IN_TURNS>
-__device__ __forceinline__ void multiply(float acc[2][64], uint32_t base, uint32_t full, int group,
-                                         int steps, int *it)
+// The multiplying side: sums of a warp group's 64 rows.
+template <int HALVES>
+__device__ __forceinline__ void multiply(float acc[HALVES][64], uint32_t base, uint32_t full,
+                                         int group, int steps, int *it)
 {
-    constexpr int STAGE = stage<IN_TURNS>::BYTES, STAGES = stage<IN_TURNS>::COUNT;
+    constexpr int STAGE = (1 + HALVES) * HALF * 128, STAGES = STEPS_BYTES / STAGE;
     uint32_t empty = full + 8 * STAGES;
     bool leads = threadIdx.x % 128 == 0;
 
     for (int s = 0; s < steps; s++, ++*it) {
         int slot = *it % STAGES;
         uint32_t tile = base + slot * STAGE;
-        uint64_t a = matrix_descriptor(tile + (IN_TURNS ? 0 : group * 64 * 128)),
-                 a2 = IN_TURNS ? matrix_descriptor(tile + 64 * 128) : a,
+        uint64_t a = matrix_descriptor(tile + group * 64 * 128),
                  b = matrix_descriptor(tile + ROWS * 128),
-                 b2 = IN_TURNS ? b : matrix_descriptor(tile + (ROWS + HALF) * 128);
+                 b2 = matrix_descriptor(tile + (ROWS + HALF) * 128);
 
         barrier_wait(full + 8 * slot, *it / STAGES & 1);
         group_begin();
 #pragma unroll
         for (int k = 0; k < STEP / 16; k++) {
             group_mma128(acc[0], a + k * 2, b + k * 2, s + k > 0);
-            group_mma128(acc[1], a2 + k * 2, b2 + k * 2, s + k > 0);
+            if (HALVES == 2)
+                group_mma128(acc[HALVES - 1], a + k * 2, b2 + k * 2, s + k > 0);
         }
         group_commit();
         group_wait<1>();
@@ -227,70 +212,32 @@ __device__ __forceinline__ void multiply(float acc[2][64], uint32_t base, uint32
     group_wait<0>();
     if (leads)
         barrier_arrive(empty + 8 * ((*it - 1) % STAGES));
-    settle<64>(acc[0]);
-    settle<64>(acc[1]);
-}
-
-// Results of 64 rows.
-template <enum product_out OUT, bool Y_IS_F32, int HALVES>
-__device__ __forceinline__ void put_64(const struct product &p, const struct maps &m,
-                                       const float acc[HALVES][64], uint32_t out, int row, int end,
-                                       int col)
-{
-    if (p.tile && row + 64 > end)
-        put_rows<OUT, Y_IS_F32, HALVES>(p, acc, row, end, col);
-    else
-        put_boxes<OUT, Y_IS_F32, HALVES>(p, &m.y, acc, out, row, col);
-}
-
-template <enum product_out OUT, bool Y_IS_F32, bool IN_TURNS>
-__device__ __forceinline__ void work_group(const struct product &p, const struct maps &m,
-                                           uint32_t base, uint32_t full, int group, int across,
-                                           int columns)
-{
-    constexpr int WIDTH = columns_of<OUT, IN_TURNS>::TILE;
-    int steps = (p.k + STEP - 1) / STEP, it = 0, n = 0;
-    uint32_t out = base + STEPS_BYTES + group * 2 * OUT_BYTES;
-    struct wide_tile w;
-
-    for (int t = blockIdx.x; t < across * columns; t += gridDim.x) {
-        float acc[2][64];
-
-        if (!find_tile(p, m, t, across, columns, WIDTH, &w))
-            continue;
-        if (IN_TURNS && n++ % 2 != group) { // the other's
-            it += steps;
-            continue;
-        }
-        multiply<IN_TURNS>(acc, base, full, group, steps, &it);
-        if (IN_TURNS) {
-            put_64<OUT, Y_IS_F32, 1>(p, m, acc, out, w.row, w.end, w.col);
-            put_64<OUT, Y_IS_F32, 1>(p, m, acc + 1, out, w.row + 64, w.end, w.col);
-        } else
-            put_64<OUT, Y_IS_F32, 2>(p, m, acc, out, w.row + group * 64, w.end, w.col);
-    }
-    if (threadIdx.x % 128 == 0)
-        store_wait<0>(); // the memory is in use until then
+#pragma unroll
+    for (int h = 0; h < HALVES; h++)
+        settle<64>(acc[h]);
 }
 #endif
 
-template <enum product_out OUT, bool Y_IS_F32, bool IN_TURNS>
+template <enum product_out OUT, bool Y_IS_F32, int HALVES>
 __global__ void __launch_bounds__(THREADS, 1)
     wide_kernel(const struct product p, const __grid_constant__ struct maps m)
 {
 #if HAS_WGMMA
-    constexpr int WIDTH = columns_of<OUT, IN_TURNS>::TILE, STAGES = stage<IN_TURNS>::COUNT;
+    constexpr bool GATED = OUT == PRODUCT_SWIGLU;
+    constexpr int WIDTH = GATED ? HALF : HALVES * HALF,
+                  STAGES = STEPS_BYTES / ((1 + HALVES) * HALF * 128);
     extern __shared__ unsigned char memory[];
     __shared__ __align__(8) uint64_t barriers[2 * STAGES];
     uint32_t base = (smem_addr(memory) + 1023) & ~1023u, full = smem_addr(barriers);
-    int group = threadIdx.x / 128 - 1, across = p.tile ? p.tile_cap : (p.rows + ROWS - 1) / ROWS,
+    int group = threadIdx.x / 128 - 1, steps = (p.k + STEP - 1) / STEP;
+    int across = p.tile ? p.tile_cap : (p.rows + ROWS - 1) / ROWS,
         columns = (p.n + WIDTH - 1) / WIDTH, it = 0;
     struct wide_tile w;
 
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
             barrier_init(full + 8 * i, 1);
-            barrier_init(full + 8 * (STAGES + i), IN_TURNS ? 1 : 2);
+            barrier_init(full + 8 * (STAGES + i), 2);
         }
         barrier_fence();
     }
@@ -300,10 +247,24 @@ __global__ void __launch_bounds__(THREADS, 1)
         if (threadIdx.x == 0)
             for (int t = blockIdx.x; t < across * columns; t += gridDim.x)
                 if (find_tile(p, m, t, across, columns, WIDTH, &w))
-                    copy_steps<OUT == PRODUCT_SWIGLU, IN_TURNS>(p, m, w, base, full, &it);
+                    copy_steps<GATED, HALVES>(p, m, w, base, full, &it);
     } else {
         registers_take<232>();
-        work_group<OUT, Y_IS_F32, IN_TURNS>(p, m, base, full, group, across, columns);
+        for (int t = blockIdx.x; t < across * columns; t += gridDim.x) {
+            float acc[HALVES][64];
+
+            if (!find_tile(p, m, t, across, columns, WIDTH, &w))
+                continue;
+            multiply<HALVES>(acc, base, full, group, steps, &it);
+            w.row += group * 64;
+            if (p.tile && w.row + 64 > w.end)
+                put_rows<OUT, Y_IS_F32, HALVES>(p, acc, w.row, w.end, w.col);
+            else
+                put_boxes<OUT, Y_IS_F32, HALVES>(
+                    p, &m.y, acc, base + STEPS_BYTES + group * 2 * OUT_BYTES, w.row, w.col);
+        }
+        if (threadIdx.x % 128 == 0)
+            store_wait<0>(); // the memory is in use until then
     }
 #endif
 }
@@ -314,34 +275,30 @@ static int tiles_of(const struct product *p, int width)
     return (p->tile ? p->tile_cap : (p->rows + ROWS - 1) / ROWS) * ((p->n + width - 1) / width);
 }
 
-template <enum product_out OUT, bool Y_IS_F32, bool IN_TURNS>
+template <enum product_out OUT, bool Y_IS_F32, int HALVES>
 static int run(launch_stream s, const struct product *p, const struct maps *m)
 {
-    int tiles = tiles_of(p, columns_of<OUT, IN_TURNS>::TILE);
+    int tiles = tiles_of(p, OUT == PRODUCT_SWIGLU ? HALF : HALVES * HALF);
     int blocks = tiles < p->n_sm ? tiles : p->n_sm;
 
-    wide_kernel<OUT, Y_IS_F32, IN_TURNS><<<blocks, THREADS, MEMORY + 1024, s>>>(*p, *m);
+    wide_kernel<OUT, Y_IS_F32, HALVES><<<blocks, THREADS, MEMORY + 1024, s>>>(*p, *m);
     return cudaSuccess;
 }
 
-// Which kind ends first, in tenths of a step of a tile in turns (0.036 us on an H200): a wide step
-// costs 20 and its results 70, or 150 with a GELU; a step in turns costs 11 for its smaller share of
-// products, and only the last results show.
-static bool goes_in_turns(const struct product *p)
+// Narrow tiles where wide ones would leave more of the machine idle in the last round: costs in
+// tenths of a narrow step, a tile's end counted in.
+static bool is_narrow(const struct product *p)
 {
-    int64_t steps = (p->k + STEP - 1) / STEP,
-            together = (tiles_of(p, 2 * HALF) + p->n_sm - 1) / p->n_sm,
-            in_turns = (tiles_of(p, HALF) + p->n_sm - 1) / p->n_sm;
+    int steps = (p->k + STEP - 1) / STEP, wide = (tiles_of(p, 2 * HALF) + p->n_sm - 1) / p->n_sm,
+        narrow = (tiles_of(p, HALF) + p->n_sm - 1) / p->n_sm;
 
-    return in_turns * 11 * steps + 60 <
-           together * (20 * steps + (p->out == PRODUCT_GELU ? 150 : 70));
+    return (int64_t)narrow * (11 * steps + 30) < (int64_t)wide * (20 * steps + 40);
 }
 
 template <enum product_out OUT, bool Y_IS_F32>
 static int run_best(launch_stream s, const struct product *p, const struct maps *m)
 {
-    return goes_in_turns(p) ? run<OUT, Y_IS_F32, true>(s, p, m)
-                            : run<OUT, Y_IS_F32, false>(s, p, m);
+    return is_narrow(p) ? run<OUT, Y_IS_F32, 1>(s, p, m) : run<OUT, Y_IS_F32, 2>(s, p, m);
 }
 
 static bool map_operand(CUtensorMap *map, const void *data, int rows, int k)
@@ -358,8 +315,8 @@ int launch_product90(launch_stream s, const struct product *p)
         !make_map(&m.y, p->y, p->rows, p->n, p->y_is_f32, 64))
         return cudaErrorInvalidValue;
     if (p->out == PRODUCT_SWIGLU)
-        return p->y_is_f32 ? run<PRODUCT_SWIGLU, true, false>(s, p, &m)
-                           : run<PRODUCT_SWIGLU, false, false>(s, p, &m);
+        return p->y_is_f32 ? run<PRODUCT_SWIGLU, true, 2>(s, p, &m)
+                           : run<PRODUCT_SWIGLU, false, 2>(s, p, &m);
     if (p->out == PRODUCT_GELU)
         return p->y_is_f32 ? run_best<PRODUCT_GELU, true>(s, p, &m)
                            : run_best<PRODUCT_GELU, false>(s, p, &m);
@@ -374,17 +331,17 @@ int launch_prepare_linear90(int shared_bytes)
     cudaError_t rc = cudaSuccess;
 
     shared_bytes -= 2 * MAX_STAGES * (int)sizeof(uint64_t) + 64; // the barriers are apart
-    allow_shared(wide_kernel<PRODUCT_SET, false, true>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_SET, false, false>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_SET, true, true>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_SET, true, false>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_GELU, false, true>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_GELU, false, false>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_GELU, true, true>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_GELU, true, false>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_ADD, true, true>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_ADD, true, false>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_SWIGLU, false, false>, shared_bytes, &rc);
-    allow_shared(wide_kernel<PRODUCT_SWIGLU, true, false>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_SET, false, 1>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_SET, false, 2>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_SET, true, 1>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_SET, true, 2>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_GELU, false, 1>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_GELU, false, 2>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_GELU, true, 1>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_GELU, true, 2>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_ADD, true, 1>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_ADD, true, 2>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_SWIGLU, false, 2>, shared_bytes, &rc);
+    allow_shared(wide_kernel<PRODUCT_SWIGLU, true, 2>, shared_bytes, &rc);
     return rc;
 }
