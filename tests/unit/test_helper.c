@@ -262,14 +262,18 @@ static void fails_with(const char *body, int code, const char *text)
  * at its default. */
 static void strangers(void **state)
 {
+    char greets[128], body[160];
+
     fails_with("exit 0", RECTO_ERENDER, "does not run as it should");
     fails_with("kill -9 $$", RECTO_ERENDER, "does not run as it should");
     fails_with("printf 'Hello, world'", RECTO_ERENDER, "does not greet");
     fails_with("printf 'RDH1\\377\\0\\0\\0\\0\\0\\0\\0'", RECTO_ERENDER, "another version");
-    fails_with("exec 2>/dev/null; printf 'RDH1\\002\\0\\0\\0\\0\\0\\0\\0'; exec <&-; sleep 1",
-               RECTO_ERENDER, "");
-    fails_with("printf 'RDH1\\002\\0\\0\\0\\0\\0\\0\\0'; exec cat", RECTO_ERENDER,
-               "makes no sense");
+    snprintf(greets, sizeof greets, "exec 2>/dev/null; printf 'RDH1\\%03o\\0\\0\\0\\0\\0\\0\\0'",
+             DECODE_VERSION);
+    snprintf(body, sizeof body, "%s; exec <&-; sleep 1", greets);
+    fails_with(body, RECTO_ERENDER, "");
+    snprintf(body, sizeof body, "%s; exec cat", greets);
+    fails_with(body, RECTO_ERENDER, "makes no sense");
     fails_with("sleep 10", RECTO_ERENDER, "does not run as it should");
 }
 
