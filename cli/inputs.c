@@ -288,6 +288,8 @@ int inputs_gather(struct inputs *list, const struct options *o)
     *list = (struct inputs){0};
     if (opt_text(o, OPT_PAGES))
         rc = check_range(opt_text(o, OPT_PAGES));
+    if (rc == 0 && opt_text(o, OPT_FRAMES))
+        rc = check_range(opt_text(o, OPT_FRAMES));
     for (int i = 0; i < o->n_input && rc == 0; i++) {
         const char *operand = o->input[i];
         rc = operand[0] == '@' && operand[1] && access(operand, F_OK) != 0

@@ -30,6 +30,7 @@ enum option {
     OPT_STRICT,
     OPT_FAIL_FAST,
     OPT_PAGES,
+    OPT_FRAMES,
     OPT_DPI,
     OPT_PASSWORD,
     OPT_PASSWORD_FILE,

@@ -177,6 +177,7 @@ int input_options_from(const struct options *o, struct recto_input *in, char **p
     int rc = dpi_from(o, &in->dpi);
 
     in->pages = opt_text(o, OPT_PAGES);
+    in->frames = opt_text(o, OPT_FRAMES);
     in->no_annots = opt_flag(o, OPT_NO_ANNOTS);
     in->strict = opt_flag(o, OPT_STRICT_INPUT);
     if (rc == 0 && opt_text(o, OPT_PASSWORD_FILE))

@@ -142,7 +142,7 @@ static void fill_options(struct sheets *s)
     o->stem = s->stem;
     o->source_kind = d->id.kind[0] ? d->id.kind : NULL;
     o->source_sha256 = d->id.sha256[0] ? d->id.sha256 : NULL;
-    o->n_pages = s->input.pages ? -1 : d->work.n_page;
+    o->n_pages = s->input.pages || s->input.frames ? -1 : d->work.n_page;
     o->warn = warn;
     o->warn_ctx = s;
 }

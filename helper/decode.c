@@ -51,19 +51,27 @@ static const struct decoder {
     const char *kind;
     int (*run)(struct file_bytes file, const struct decode_request *q, struct decode_answer *out,
                unsigned char **rgb);
+    int (*count)(struct file_bytes file); /* of pages or frames; NULL: always one */
 } decoders[] = {
-    {"JPEG", decode_jpeg},    {"PNG", decode_png},   {"TIFF", decode_tiff},
-    {"BigTIFF", decode_tiff}, {"WebP", decode_webp}, {"GIF", decode_gif},
-    {"BMP", decode_bmp},      {"PNM", decode_pnm},   {"JPEG 2000", decode_jp2},
+    {"JPEG", decode_jpeg, NULL},       {"PNG", decode_png, NULL},
+    {"TIFF", decode_tiff, tiff_count}, {"BigTIFF", decode_tiff, tiff_count},
+    {"WebP", decode_webp, webp_count}, {"GIF", decode_gif, gif_count},
+    {"BMP", decode_bmp, NULL},         {"PNM", decode_pnm, NULL},
+    {"JPEG 2000", decode_jp2, NULL},
 };
 
-/* Only TIFF has pages; other files of several frames are read by their first. */
-static int count(struct file_bytes file, const char *kind, struct decode_answer *out)
+static int count(const struct decoder *d, struct file_bytes file, struct decode_answer *out)
 {
-    int n = strncmp(kind, "TIFF", 4) == 0 || strcmp(kind, "BigTIFF") == 0 ? tiff_count(file) : 1;
+    int n = d->count ? d->count(file) : 1;
 
     out->n_frame = n;
     return n < 0 ? n : 0;
+}
+
+int check_frame(const struct decode_request *q, int n_frame)
+{
+    return q->frame < n_frame ? 0
+                              : err(RECTO_EPAGERANGE, "no page %d (has %d)", q->frame + 1, n_frame);
 }
 
 static int run_decoder(struct file_bytes file, const char *kind, const struct decode_request *q,
@@ -73,7 +81,7 @@ static int run_decoder(struct file_bytes file, const char *kind, const struct de
         return err(RECTO_EEMPTY, "empty file");
     for (size_t i = 0; i < COUNT(decoders); i++)
         if (strcmp(kind, decoders[i].kind) == 0)
-            return q->frame == DECODE_COUNT_ONLY ? count(file, kind, out)
+            return q->frame == DECODE_COUNT_ONLY ? count(&decoders[i], file, out)
                                                  : decoders[i].run(file, q, out, rgb);
     return err(RECTO_EKIND,
                "not an image or PDF (looks like %s); this build reads PDF, JPEG, PNG, TIFF, WebP, "
@@ -90,8 +98,8 @@ int decode_image(struct file_bytes file, const struct decode_request *q, struct 
     *out = (struct decode_answer){.orientation = 1, .n_frame = 1};
     *rgb = NULL;
     rc = run_decoder(file, kind, q, out, rgb);
-    if (rc == 0 && q->frame != DECODE_COUNT_ONLY && q->frame >= out->n_frame)
-        rc = err(RECTO_EPAGERANGE, "no page %d (has %d)", q->frame + 1, out->n_frame);
+    if (rc == 0 && q->frame != DECODE_COUNT_ONLY)
+        rc = check_frame(q, out->n_frame);
     if (rc < 0) {
         free(*rgb);
         *rgb = NULL;

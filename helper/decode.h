@@ -47,6 +47,12 @@ int decode_jp2(struct file_bytes file, const struct decode_request *q, struct de
 
 /* Pages of a TIFF: its directories but previews and masks. RECTO_EDAMAGED when there is none. */
 int tiff_count(struct file_bytes file);
+/* Frames of an animation, at least 1; what is damaged ends the count. */
+int gif_count(struct file_bytes file);
+int webp_count(struct file_bytes file);
+
+/* Has a file of n_frame frames the one that is asked for? RECTO_EPAGERANGE. */
+int check_frame(const struct decode_request *q, int n_frame);
 
 /* Refuse a declared size before anything is allocated for it: RECTO_EDAMAGED for an empty side,
  * RECTO_ETOOLARGE. */

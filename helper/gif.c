@@ -1,4 +1,4 @@
-/* GIF by giflib: the first frame, drawn on its canvas. Source: giflib doc/gif_lib.html; GIF89a
+/* GIF by giflib: a frame, drawn on its canvas over those before it. Source: giflib doc/gif_lib.html; GIF89a
  * specification (CompuServe, 1990) 20 (image descriptor), 23 (graphic control), appendix E
  * (interlace). */
 #include "helper/decode.h"
@@ -9,7 +9,9 @@
 #include <gif_lib.h>
 #include <stdlib.h>
 
-#define CANVAS_MAX ((int64_t)64 << 20) /* pixels: the frame is held whole */
+#define CANVAS_MAX ((int64_t)64 << 20) /* pixels: frame and canvas are held whole */
+
+enum { DISPOSE_TO_CLEAR = 2, DISPOSE_TO_PREVIOUS = 3 };
 
 struct job {
     GifFileType *gif;
@@ -18,7 +20,10 @@ struct job {
     unsigned char *index;       /* [h][w] of the frame */
     int left, top, w, h, n_row; /* n_row: rows that came, in the order of the file */
     int clear;                  /* palette entry that is transparent; -1 */
+    int disposal;               /* what becomes of the frame before the next is drawn */
     bool is_interlaced;
+    unsigned char *canvas; /* RGBA */
+    int canvas_w, canvas_h;
     struct raster raster;
 };
 
@@ -32,6 +37,11 @@ static int source_read(GifFileType *g, GifByteType *to, int n)
     return n;
 }
 
+static int no_memory(void)
+{
+    return err(RECTO_ETOOLARGE, "the GIF needs more memory than the decoder may use");
+}
+
 static int damaged(const struct job *job, int code)
 {
     const char *why = GifErrorString(job && job->gif ? job->gif->Error : code);
@@ -39,20 +49,24 @@ static int damaged(const struct job *job, int code)
     return err(RECTO_EDAMAGED, "damaged: %s", why ? why : "no picture in the GIF");
 }
 
-/* Of a graphic control block: the transparent entry. */
+/* Of a graphic control block: the transparent entry, the way of disposal. */
 static void read_control(struct job *job, int code, const GifByteType *block)
 {
-    if (code == GRAPHICS_EXT_FUNC_CODE && block && block[0] >= 4)
-        job->clear = block[1] & 1 ? block[4] : -1;
+    if (code != GRAPHICS_EXT_FUNC_CODE || !block || block[0] < 4)
+        return;
+    job->clear = block[1] & 1 ? block[4] : -1;
+    job->disposal = block[1] >> 2 & 7;
 }
 
-/* Records up to the first picture. */
+/* Records up to the next picture; a control block holds for one. */
 static int find_picture(struct job *job)
 {
     GifRecordType type;
     GifByteType *block;
     int code;
 
+    job->clear = -1;
+    job->disposal = 0;
     for (;;) {
         if (DGifGetRecordType(job->gif, &type) == GIF_ERROR || type == TERMINATE_RECORD_TYPE)
             return damaged(job, 0);
@@ -90,11 +104,13 @@ static int read_picture(struct job *job)
     job->left = d->Left, job->top = d->Top;
     job->w = d->Width, job->h = d->Height;
     job->is_interlaced = d->Interlace;
+    job->n_row = 0;
     if (job->w < 1 || job->h < 1 || (int64_t)job->w * job->h > CANVAS_MAX)
         return err(RECTO_ETOOLARGE, "a frame of %d x %d is over the limit of GIF", job->w, job->h);
+    free(job->index);
     job->index = calloc((size_t)job->w * (size_t)job->h, 1);
     if (!job->index)
-        return err(RECTO_ETOOLARGE, "the GIF needs more memory than the decoder may use");
+        return no_memory();
     for (; job->n_row < job->h; job->n_row++) {
         int y = job->is_interlaced ? interlaced_row(job->n_row, job->h) : job->n_row;
 
@@ -104,30 +120,89 @@ static int read_picture(struct job *job)
     return 0;
 }
 
-static void put_row(struct job *job, int y)
+/* ---- the canvas ------------------------------------------------------------------------------ */
+
+static size_t canvas_bytes(const struct job *job)
+{
+    return (size_t)job->canvas_w * (size_t)job->canvas_h * 4;
+}
+
+static int open_canvas(struct job *job)
+{
+    if ((int64_t)job->canvas_w * job->canvas_h > CANVAS_MAX)
+        return err(RECTO_ETOOLARGE, "a canvas of %d x %d is over the limit of GIF", job->canvas_w,
+                   job->canvas_h);
+    job->canvas = malloc(canvas_bytes(job));
+    if (!job->canvas)
+        return no_memory();
+    for (size_t i = 0; i < canvas_bytes(job); i += 4)
+        memcpy(job->canvas + i, "\xff\xff\xff", 4);
+    return 0;
+}
+
+/* Where a transparent pixel falls on nothing, its colour stays to be seen: Pillow shows it. */
+static void paint_pixel(const struct job *job, const ColorMapObject *map, unsigned char *out, int i)
+{
+    if (i == job->clear && out[3])
+        return;
+    memset(out, 255, 3);
+    out[3] = i == job->clear ? 0 : 255;
+    if (map && i < map->ColorCount) {
+        out[0] = map->Colors[i].Red;
+        out[1] = map->Colors[i].Green;
+        out[2] = map->Colors[i].Blue;
+    }
+}
+
+/* A row of the frame, of those that lie on the canvas. */
+static void paint_row(struct job *job, int y)
 {
     const ColorMapObject *map = job->gif->Image.ColorMap ? job->gif->Image.ColorMap
                                                          : job->gif->SColorMap;
-    unsigned char *out = raster_next_row(&job->raster);
-    bool is_in = y >= job->top && y < job->top + job->h;
-    const unsigned char *in = job->index + (is_in ? (size_t)(y - job->top) * (size_t)job->w : 0);
+    const unsigned char *in = job->index + (size_t)y * (size_t)job->w;
+    int n = MIN(job->w, job->canvas_w - job->left);
+    unsigned char *out = job->canvas +
+                         4 * ((size_t)(job->top + y) * (size_t)job->canvas_w + (size_t)job->left);
 
-    for (int x = 0; x < job->raster.in_w; x++, out += 4) {
-        int i = is_in && x >= job->left && x < job->left + job->w ? in[x - job->left] : -1;
+    for (int x = 0; x < n; x++)
+        paint_pixel(job, map, out + 4 * x, in[x]);
+}
 
-        memset(out, 255, 3);
-        out[3] = i >= 0 && i != job->clear ? 255 : 0;
-        if (i >= 0 && map && i < map->ColorCount) {
-            out[0] = map->Colors[i].Red;
-            out[1] = map->Colors[i].Green;
-            out[2] = map->Colors[i].Blue;
-        }
-    }
-    raster_put_row(&job->raster);
+static void clear_row(struct job *job, int y)
+{
+    int n = MIN(job->w, job->canvas_w - job->left);
+    unsigned char *out = job->canvas +
+                         4 * ((size_t)(job->top + y) * (size_t)job->canvas_w + (size_t)job->left);
+
+    for (int x = 0; x < n; x++)
+        memcpy(out + 4 * x, "\xff\xff\xff", 4);
+}
+
+/* The frame's rows; those of an interlaced one that did not come have entry 0. */
+static void each_row(struct job *job, void (*what)(struct job *job, int y))
+{
+    int n = job->is_interlaced ? job->h : job->n_row;
+
+    if (job->left < job->canvas_w)
+        for (int y = 0; y < MIN(n, job->canvas_h - job->top); y++)
+            what(job, y);
+}
+
+/* One of the frames before the one that is asked for: drawn, and disposed of. */
+static int pass_picture(struct job *job)
+{
+    TRY(find_picture(job));
+    TRY(read_picture(job));
+    if (job->n_row < job->h)
+        return err(RECTO_ETRUNCATED, "cut short: in a frame before it");
+    if (job->disposal == DISPOSE_TO_PREVIOUS)
+        return 0; /* as if it had never been drawn */
+    each_row(job, job->disposal == DISPOSE_TO_CLEAR ? clear_row : paint_row);
+    return 0;
 }
 
 /* Pictures in the file, by walking over its blocks; what is damaged ends the count. */
-static int count_frames(struct file_bytes f)
+int gif_count(struct file_bytes f)
 {
     size_t at = 13;
     int n = 0;
@@ -151,6 +226,39 @@ static int count_frames(struct file_bytes f)
     return MAX(n, 1);
 }
 
+/* The frame that is asked for, and what of its rows came: on the empty canvas they end the picture,
+ * unless they are interlaced; over another frame they leave that frame to be seen. */
+static int last_picture(struct job *job, int frame, int *last, struct decode_answer *out)
+{
+    bool has_ground;
+
+    TRY(find_picture(job));
+    TRY(read_picture(job));
+    has_ground = frame > 0 || job->is_interlaced;
+    each_row(job, paint_row);
+    *last = job->canvas_h;
+    if (job->n_row == job->h)
+        return 0;
+    if (!has_ground) {
+        *last = MIN(job->top + job->n_row, job->canvas_h);
+        return 0;
+    }
+    out->flags |= DECODE_CORRUPT;
+    return 2 * job->n_row < job->h
+               ? err(RECTO_ETRUNCATED, "cut short: %d of %d rows", job->n_row, job->h)
+               : 0;
+}
+
+static void put_canvas(struct job *job, int n_row)
+{
+    size_t bytes = (size_t)job->canvas_w * 4;
+
+    for (int y = 0; y < n_row; y++) {
+        memcpy(raster_next_row(&job->raster), job->canvas + (size_t)y * bytes, bytes);
+        raster_put_row(&job->raster);
+    }
+}
+
 static int decode(struct job *job, const struct decode_request *q, struct decode_answer *out)
 {
     int code = 0, w, h, last;
@@ -158,28 +266,24 @@ static int decode(struct job *job, const struct decode_request *q, struct decode
     job->gif = DGifOpen(job, source_read, &code);
     if (!job->gif)
         return damaged(NULL, code);
-    w = out->declared_width = job->gif->SWidth;
-    h = out->declared_height = job->gif->SHeight;
+    w = job->canvas_w = out->declared_width = job->gif->SWidth;
+    h = job->canvas_h = out->declared_height = job->gif->SHeight;
     TRY(check_size((uint64_t)w, (uint64_t)h, q));
-    TRY(find_picture(job));
-    TRY(read_picture(job));
-    out->n_frame = count_frames(job->file);
+    out->n_frame = gif_count(job->file);
+    TRY(check_frame(q, out->n_frame));
+    TRY(open_canvas(job));
+    for (int i = 0; i < q->frame; i++)
+        TRY(pass_picture(job));
+    TRY(last_picture(job, q->frame, &last, out));
     TRY(raster_open(&job->raster, w, h, raster_factor(w, h, q->keep_pixels), 4));
-    /* Interlaced rows that are missing lie between those that came; others end the picture. */
-    last = job->n_row == job->h || job->is_interlaced ? h : MIN(job->top + job->n_row, h);
-    if (job->is_interlaced && job->n_row < job->h)
-        out->flags |= DECODE_CORRUPT;
-    if (job->is_interlaced && 2 * job->n_row < job->h)
-        return err(RECTO_ETRUNCATED, "cut short: %d of %d rows", job->n_row, job->h);
-    for (int y = 0; y < last; y++)
-        put_row(job, y);
+    put_canvas(job, last);
     return 0;
 }
 
 int decode_gif(struct file_bytes file, const struct decode_request *q, struct decode_answer *out,
                unsigned char **rgb)
 {
-    struct job job = {.file = file, .clear = -1};
+    struct job job = {.file = file};
     int rc = decode(&job, q, out), code;
 
     if (rc == 0)
@@ -187,6 +291,7 @@ int decode_gif(struct file_bytes file, const struct decode_request *q, struct de
     if (job.gif)
         DGifCloseFile(job.gif, &code);
     free(job.index);
+    free(job.canvas);
     raster_reset(&job.raster);
     return rc;
 }

@@ -283,8 +283,7 @@ int decode_tiff(struct file_bytes file, const struct decode_request *q, struct d
     if (!job.tiff)
         return damaged();
     if (!find_page(job.tiff, q->frame, &out->n_frame)) {
-        rc = out->n_frame ? err(RECTO_EPAGERANGE, "no page %d (has %d)", q->frame + 1, out->n_frame)
-                          : damaged();
+        rc = out->n_frame ? check_frame(q, out->n_frame) : damaged();
     } else {
         rc = decode(&job, q, out);
         if (TIFFGetField(job.tiff, TIFFTAG_ICCPROFILE, &n_icc, &icc))

@@ -1,4 +1,4 @@
-/* WebP by libwebp, reduced by the decoder when it is large; of an animation the first frame on its
+/* WebP by libwebp, reduced by the decoder when it is large; of an animation a frame on its
  * canvas. Source: libwebp src/webp/{decode,demux}.h. */
 #include "helper/decode.h"
 
@@ -58,21 +58,35 @@ static int decode_still(struct file_bytes file, WebPDecoderConfig *c, struct ras
     return rc;
 }
 
-static int decode_animation(struct file_bytes file, const WebPBitstreamFeatures *f,
+/* Draw one frame after the other, each over those before it, up to the one with this number. */
+static bool next_frames(WebPAnimDecoder *d, int frame, uint8_t **rgba)
+{
+    int time;
+
+    for (int i = 0; i <= frame; i++)
+        if (!WebPAnimDecoderGetNext(d, rgba, &time))
+            return false;
+    return true;
+}
+
+static int decode_animation(struct file_bytes file, const struct decode_request *q,
                             struct decode_answer *out, struct raster *r)
 {
     WebPData data = {file.p, file.n};
     WebPAnimDecoder *d = WebPAnimDecoderNew(&data, NULL);
     WebPAnimInfo info;
-    uint8_t *rgba;
-    int time, rc;
+    uint8_t *rgba = NULL;
+    int rc;
 
-    if (!d)
+    if (!d || !WebPAnimDecoderGetInfo(d, &info)) {
+        WebPAnimDecoderDelete(d);
         return err(RECTO_EDAMAGED, "damaged: the animation cannot be read");
-    if (!WebPAnimDecoderGetInfo(d, &info) || !WebPAnimDecoderGetNext(d, &rgba, &time))
-        rc = err(RECTO_ETRUNCATED, "cut short: 0 of %d rows", f->height);
-    else {
-        out->n_frame = (int)MIN(info.frame_count, (uint32_t)DECODE_FRAMES_MAX);
+    }
+    out->n_frame = (int)MIN(info.frame_count, (uint32_t)DECODE_FRAMES_MAX);
+    rc = check_frame(q, out->n_frame);
+    if (rc == 0 && !next_frames(d, q->frame, &rgba))
+        rc = err(RECTO_ETRUNCATED, "cut short: 0 of %u rows", info.canvas_height);
+    if (rc == 0) {
         out->declared_width = (int)info.canvas_width;
         out->declared_height = (int)info.canvas_height;
         rc = to_raster(rgba, (int)info.canvas_width * 4, (int)info.canvas_width,
@@ -80,6 +94,15 @@ static int decode_animation(struct file_bytes file, const WebPBitstreamFeatures 
     }
     WebPAnimDecoderDelete(d);
     return rc;
+}
+
+int webp_count(struct file_bytes file)
+{
+    WebPDemuxer *d = WebPDemux(&(WebPData){file.p, file.n});
+    uint32_t n = d ? WebPDemuxGetI(d, WEBP_FF_FRAME_COUNT) : 1;
+
+    WebPDemuxDelete(d);
+    return (int)MAX(1u, MIN(n, (uint32_t)DECODE_FRAMES_MAX));
 }
 
 static void read_extras(struct file_bytes file, struct decode_answer *out)
@@ -119,7 +142,7 @@ static int decode(struct file_bytes file, const struct decode_request *q, struct
     f = out->reduce = raster_factor(w, h, q->keep_pixels);
     if (c->input.has_animation)
         return f > 1 ? err(RECTO_ETOOLARGE, "%d x %d is over the limit of an animation", w, h)
-                     : decode_animation(file, &c->input, out, r);
+                     : decode_animation(file, q, out, r);
     c->output.colorspace = MODE_RGBA;
     if (f > 1) {
         c->options.use_scaling = 1;

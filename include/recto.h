@@ -285,7 +285,10 @@ struct recto_input {
     size_t len;
     const char
         *pages; /* "1-3,7", "-2", "5-", "odd", "even", "last", "r2" (from the end); NULL: all */
-    int dpi;    /* of the pages of a PDF: 36..600, or 0: so that they fill the model's view */
+    /* "all" or a list as `pages`: the frames of an animated GIF or WebP are its pages, and these are read, whatever `pages`
+     * says; NULL: only the first frame is, with a warning. Other kinds do not look at it. */
+    const char *frames;
+    int dpi; /* of the pages of a PDF: 36..600, or 0: so that they fill the model's view */
     const char *password; /* of a PDF, when the empty one does not open it */
     bool no_annots;       /* leave out a PDF's notes and form fields */
     bool strict;          /* refuse a document that could only be read after a repair */

@@ -41,6 +41,7 @@ static struct book *book_new(const struct recto_input *in, const struct recto_op
     b->in.name = mem_strdup(in->name ? in->name : in->path ? in->path : "bytes");
     b->in.path = dup_or_null(in->path);
     b->in.pages = dup_or_null(in->pages);
+    b->in.frames = dup_or_null(in->frames);
     b->in.password = dup_or_null(in->password);
     b->in.data = NULL;
     b->in.skip = NULL;
@@ -81,6 +82,7 @@ static void destroy(struct book *b)
     free((char *)b->in.name);
     free((char *)b->in.path);
     free((char *)b->in.pages);
+    free((char *)b->in.frames);
     free((bool *)b->in.skip);
     free((char *)b->opt.phrase);
     free((char *)b->opt.prompt);
@@ -102,7 +104,7 @@ static void pass_skipped(struct book *b)
 
 int book_open(struct book *b, struct page_source *s)
 {
-    int is_past, rc;
+    int is_past;
 
     if (atomic_load(&b->is_cancelled) || atomic_load(&b->is_stopped))
         return err(RECTO_ECANCELED, "cancelled");
@@ -111,9 +113,7 @@ int book_open(struct book *b, struct page_source *s)
     if (b->opt.official == RECTO_OFFICIAL_PDF && b->doc.look.dpi == 0)
         b->doc.look.dpi = OFFICIAL_DPI;
     forget_input(b);
-    rc = range_select(b->in.pages, b->doc.n_page, &b->page, &b->n_page, &is_past);
-    if (rc < 0)
-        return err_prefix(rc, "%s", b->in.name);
+    TRY(page_doc_select(&b->doc, b->in.pages, &b->page, &b->n_page, &is_past));
     b->is_past = is_past;
     for (int i = 0; i < b->n_page; i++)
         b->n_ended += is_skipped(b, i);

@@ -58,9 +58,9 @@ int recto_document_render(struct recto_document *d, int page, struct recto_image
 
 int recto_document_select(const struct recto_document *d, const char *pages, int **page, int *n)
 {
-    int is_past, rc = range_select(pages, d->doc.n_page, page, n, &is_past);
+    int is_past;
 
-    return rc < 0 ? err_prefix(rc, "%s", d->doc.name) : 0;
+    return page_doc_select(&d->doc, pages, page, n, &is_past);
 }
 
 static bool uses_tiles(const struct recto_document *d)

@@ -208,6 +208,8 @@ static int check_options(const struct recto_input *in, const struct recto_option
                    in->dpi, DPI_MIN, DPI_MAX);
     if (in->pages)
         TRY(range_check(in->pages));
+    if (in->frames)
+        TRY(range_check(in->frames));
     if (o->max_tokens < 0)
         return err(RECTO_EUSAGE, "max_tokens is %d, expected 1 or more, or 0 for as many as fit",
                    o->max_tokens);

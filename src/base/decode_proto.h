@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DECODE_VERSION       3
+#define DECODE_VERSION       4
 #define DECODE_HELLO_BYTES   12
 #define DECODE_REQUEST_BYTES 40
 #define DECODE_ANSWER_BYTES  332

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/kind.h"
 #include "base/mem.h"
+#include "page/range.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -134,18 +135,26 @@ static int open_pdf(struct page_doc *d, struct page_source *s, const struct rect
     return 0;
 }
 
+/* Of this kind, as it is to be read, the file may have several pages. */
+static bool has_pages(struct page_doc *d, const char *kind, const char *frames)
+{
+    if (strcmp(kind, "TIFF") == 0 || strcmp(kind, "BigTIFF") == 0)
+        return true;
+    if (!frames || (strcmp(kind, "GIF") != 0 && strcmp(kind, "WebP") != 0))
+        return false;
+    d->frames = mem_strdup(frames);
+    return true;
+}
+
 static int open_image(struct page_doc *d, struct page_source *s, const struct recto_input *in,
                       int fd)
 {
-    const char *kind;
-
     d->n_page = 1;
     if (fd >= 0)
         TRY(read_image(d, fd));
     else
         buf_add(&d->bytes, in->data, in->len);
-    kind = kind_of(d->bytes.p, d->bytes.n);
-    if (strcmp(kind, "TIFF") != 0 && strcmp(kind, "BigTIFF") != 0)
+    if (!has_pages(d, kind_of(d->bytes.p, d->bytes.n), in->frames))
         return 0;
     d->n_page = page_count(s, d->bytes.p, d->bytes.n);
     return d->n_page < 0 ? d->n_page : 0;
@@ -192,10 +201,18 @@ void page_doc_close(struct page_doc *d)
     pdf_close(&d->pdf);
     buf_reset(&d->bytes);
     free(d->name);
+    free(d->frames);
     *d = (struct page_doc){.pdf.fd = -1};
 }
 
 /* ---- pages ----------------------------------------------------------------------------------- */
+
+int page_doc_select(const struct page_doc *d, const char *pages, int **page, int *n, int *is_past)
+{
+    int rc = range_select(d->frames ? d->frames : pages, d->n_page, page, n, is_past);
+
+    return rc < 0 ? err_prefix(rc, "%s", d->name) : 0;
+}
 
 static int draw_pdf(const struct page_doc *d, int page, struct recto_image *out,
                     struct page_note *note)
@@ -250,7 +267,9 @@ int page_doc_draw(const struct page_doc *d, struct page_source *s, int page,
         return err(RECTO_EPAGERANGE, "%s: no page %d (has %d)", d->name, page, d->n_page);
     page_source_imitate(s, d->official);
     rc = d->is_pdf ? draw_pdf(d, page, out, note)
-                   : page_decode_frame(s, NULL, d->bytes.p, d->bytes.n, page - 1, out, note);
+         : d->n_page == 1 && !d->frames
+             ? page_decode(s, NULL, d->bytes.p, d->bytes.n, out, note)
+             : page_decode_frame(s, NULL, d->bytes.p, d->bytes.n, page - 1, out, note);
     if (rc == 0 && note && !d->is_pdf)
         set_image_frame(note, out);
     if (rc == 0)

@@ -15,7 +15,8 @@ struct page_doc {
     struct buf bytes;             /* of an image */
     enum recto_official official; /* how pictures are decoded; set after page_doc_open */
     unsigned serial;              /* > 0: a PDF that came as bytes */
-    int n_page;
+    char *frames;                 /* of an animation: which are taken, "all"; NULL: the first */
+    int n_page;                   /* of an animation: frames, or 1 */
     struct pdf_look look;
     int n_warning; /* about the document as a whole; static texts */
     const char *warning[DOCUMENT_WARNINGS];
@@ -29,6 +30,9 @@ struct page_doc {
  * and those of pdf_open. What is wrong with an image shows when it is drawn. */
 int page_doc_open(struct page_doc *d, struct page_source *s, const struct recto_input *in);
 void page_doc_close(struct page_doc *d);
+/* The pages that `pages` (recto_input.pages) selects, as range_select. Of an animation read by its
+ * frames those are the pages, and recto_input.frames selects them. The sentence starts with `name: `. */
+int page_doc_select(const struct page_doc *d, const char *pages, int **page, int *n, int *is_past);
 
 /* Draw page 1..n_page, orientation applied. Any number of threads may draw from one d, each by a
  * source of its own. note: as page_decode. The sentence starts with `name: `, and `name:page: ` when

@@ -55,6 +55,8 @@ static bool take_number(struct list *l, int64_t *out)
 static bool take_item(struct list *l, struct run *r)
 {
     *r = (struct run){1, l->n_page, 1};
+    if (take(l, "all"))
+        return true;
     if (take(l, "last"))
         r->a = l->n_page;
     else if (take(l, "odd"))

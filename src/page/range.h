@@ -1,7 +1,7 @@
 /* Which pages of a document: "1-3,7", "odd", "r1". The grammar:
  *
  *     list = item {"," item}
- *     item = n | n "-" [m] | "-" m | "last" | "odd" | "even" | "r" n
+ *     item = n | n "-" [m] | "-" m | "all" | "last" | "odd" | "even" | "r" n
  *
  * Pages count from 1, whatever numbers are printed on them; r1 is the last page, r2 the one before.
  * "5-2" runs downwards. White space may stand around any part. The order is kept, a page named

@@ -172,8 +172,6 @@ static void fill_warnings(struct page_note *note)
         warn(note, "reduced by %d while decoding", note->reduce);
     if (note->flags & PAGE_BACKDROP)
         warn(note, "light lettering on transparency, laid on grey");
-    if (note->n_frame > 1 && (strcmp(note->kind, "GIF") == 0 || strcmp(note->kind, "WebP") == 0))
-        warn(note, "%d more frames ignored", note->n_frame - 1);
 }
 
 static void fill_note(struct page_note *note, const struct decode_answer *a)
@@ -293,7 +291,12 @@ int page_count(struct page_source *s, const void *data, size_t n)
 int page_decode(struct page_source *s, const char *name, const void *data, size_t n,
                 struct recto_image *out, struct page_note *note)
 {
-    return page_decode_frame(s, name, data, n, 0, out, note);
+    int rc = page_decode_frame(s, name, data, n, 0, out, note);
+
+    if (rc == 0 && note && note->n_frame > 1 && strcmp(note->kind, "TIFF") != 0 &&
+        strcmp(note->kind, "BigTIFF") != 0)
+        warn(note, "%d more frames ignored", note->n_frame - 1);
+    return rc;
 }
 
 int page_decode_frame(struct page_source *s, const char *name, const void *data, size_t n,

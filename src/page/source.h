@@ -68,10 +68,11 @@ pid_t page_source_helper(const struct page_source *s);
  *     RECTO_ENOMEM */
 int page_decode(struct page_source *s, const char *name, const void *data, size_t n,
                 struct recto_image *out, struct page_note *note);
-/* Frame 0, 1, ... of a file that has several: the pages of a TIFF. RECTO_EPAGERANGE. */
+/* Frame 0, 1, ... of a file that has several: a page of a TIFF, a frame of an animation on its
+ * canvas, without the warning that there are others. RECTO_EPAGERANGE. */
 int page_decode_frame(struct page_source *s, const char *name, const void *data, size_t n,
                       int frame, struct recto_image *out, struct page_note *note);
-/* How many pages the file has, or a failure as page_decode's, without a name. */
+/* How many pages or frames the file has, or a failure as page_decode's, without a name. */
 int page_count(struct page_source *s, const void *data, size_t n);
 void page_source_close(struct page_source *s); /* NULL is fine */
 

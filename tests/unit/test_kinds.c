@@ -154,6 +154,77 @@ static void frames_of_gif(void **state)
     page_source_close(s);
 }
 
+static void open_frames(struct page_doc *d, struct page_source *s, const char *path,
+                        const char *frames)
+{
+    if (page_doc_open(d, s, &(struct recto_input){.path = path, .frames = frames}) < 0)
+        fail_msg("%s", err_text());
+}
+
+/* 40 x 40: red, stays; 20 x 20 of green at 10, 10, cleared; 10 x 10 of blue at 0, 0, undone; 10 x 10 of
+ * black at 30, 30. What the four frames show there, and in the corner below left. */
+static void disposed_frames(void **state)
+{
+    static const unsigned red = 0xff0000, green = 0x00ff00, blue = 0x0000ff, white = 0xffffff;
+    const unsigned want[4][4] = {{red, red, red, red},
+                                 {green, red, red, red},
+                                 {white, blue, red, red},
+                                 {white, red, 0, red}};
+    static const int at[4][2] = {{15, 15}, {5, 5}, {35, 35}, {5, 35}};
+    struct page_source *s = open_source(HELPER, 0, 60000);
+    struct page_doc d;
+    struct recto_image im;
+
+    open_frames(&d, s, FIXTURES "dispose.gif", "all");
+    assert_int_equal(d.n_page, 4);
+    for (int k = 3; k >= 0; k--) {
+        struct page_note note;
+
+        im = draw(&d, s, k + 1, &note);
+        assert_int_equal(note.n_warning, 0);
+        for (int i = 0; i < 4; i++) {
+            const unsigned char *p = pixel(&im, at[i][0], at[i][1]);
+
+            assert_int_equal((unsigned)p[0] << 16 | p[1] << 8 | p[2], want[k][i]);
+        }
+        recto_image_reset(&im);
+        page_note_reset(&note);
+    }
+    assert_int_equal(page_doc_draw(&d, s, 5, &im, NULL), RECTO_EPAGERANGE);
+    page_doc_close(&d);
+    page_source_close(s);
+}
+
+/* Every frame of both kinds is a page; a list selects, whatever the list of pages is; other kinds stay as they are. */
+static void frames_as_pages(void **state)
+{
+    struct page_source *s = open_source(HELPER, 0, 60000);
+    struct recto_image im;
+    struct page_doc d;
+    int *page, n, is_past;
+
+    open_frames(&d, s, FIXTURES "frames.webp", "last,1,9");
+    assert_int_equal(d.n_page, 3);
+    assert_int_equal(page_doc_select(&d, "2", &page, &n, &is_past), 0);
+    assert_true(n == 2 && page[0] == 3 && page[1] == 1 && is_past);
+    free(page);
+    im = draw(&d, s, 1, NULL);
+    is_picture(&im);
+    recto_image_reset(&im);
+    im = draw(&d, s, 3, NULL);
+    assert_true(im.width == W && im.height == H);
+    assert_memory_equal(pixel(&im, 0, 0), "\x4a\x4a\x62", 3); /* as ImageMagick has it */
+    assert_memory_equal(pixel(&im, 50, 80), "\x2e\x1a\x62", 3);
+    assert_memory_equal(pixel(&im, 90, 150), "\xfe\xdc\x62", 3);
+    recto_image_reset(&im);
+    page_doc_close(&d);
+    open_frames(&d, s, FIXTURES "rgb24.bmp", "all");
+    assert_int_equal(d.n_page, 1);
+    assert_int_equal(page_doc_select(&d, "2", &page, &n, &is_past), RECTO_EPAGERANGE);
+    page_doc_close(&d);
+    page_source_close(s);
+}
+
 static void run_lengths(void **state)
 {
     struct page_source *s = open_source(HELPER, 0, 60000);
@@ -259,8 +330,9 @@ static void phone_picture(void **state)
  * and the helper lives on. */
 static void cut_and_damaged(void **state)
 {
-    static const char *const files[] = {"still.webp", "frames.webp", "rgb.jp2",   "rgb24.bmp",
-                                        "rle8.bmp",   "pages.tif",   "tiled.tif", "frames.gif"};
+    static const char *const files[] = {"still.webp", "frames.webp", "rgb.jp2",
+                                        "rgb24.bmp",  "rle8.bmp",    "pages.tif",
+                                        "tiled.tif",  "frames.gif",  "dispose.gif"};
     struct page_source *s = open_source(HELPER, 0, 60000);
     pid_t pid;
 
@@ -279,7 +351,7 @@ static void cut_and_damaged(void **state)
             struct recto_image im;
 
             b.p[at] = (char)(k > 2 ? was ^ (int)(1u << k % 8) : was);
-            if (page_decode(s, NULL, b.p, n, &im, NULL) == 0)
+            if (page_decode_frame(s, NULL, b.p, n, (int)k % 3, &im, NULL) == 0)
                 recto_image_reset(&im);
             b.p[at] = was;
         }
@@ -292,10 +364,11 @@ static void cut_and_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lossless_kinds), cmocka_unit_test(pages_of_tiff),
-        cmocka_unit_test(tiled_tiff),     cmocka_unit_test(frames_of_gif),
-        cmocka_unit_test(run_lengths),    cmocka_unit_test(netpbm),
-        cmocka_unit_test(phone_picture),  cmocka_unit_test(cut_and_damaged),
+        cmocka_unit_test(lossless_kinds),  cmocka_unit_test(pages_of_tiff),
+        cmocka_unit_test(tiled_tiff),      cmocka_unit_test(frames_of_gif),
+        cmocka_unit_test(disposed_frames), cmocka_unit_test(frames_as_pages),
+        cmocka_unit_test(run_lengths),     cmocka_unit_test(netpbm),
+        cmocka_unit_test(phone_picture),   cmocka_unit_test(cut_and_damaged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

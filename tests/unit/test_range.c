@@ -90,6 +90,8 @@ static void bad_lists(void **state)
     free(far);
     assert_int_equal(range_check("1-3,7"), 0);
     assert_int_equal(range_check("9-"), 0);
+    selects("all", 3, "1 2 3", false);
+    selects("2,all", 3, "2 1 3", false);
 }
 
 int main(void)
