@@ -8,6 +8,14 @@
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+const char *__asan_default_options(void);
+
+/* As in recto-decode, whose memory is limited: a decoder that asks for more than 1 GiB at once is told that there is none.
+ * (OpenJPEG asks for 2 GiB on corpus/decode/two_gigabytes.jp2.) */
+const char *__asan_default_options(void)
+{
+    return "max_allocation_size_mb=1024:allocator_may_return_null=1";
+}
 
 static uint32_t be32(const unsigned char *p)
 {
