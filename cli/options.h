@@ -31,6 +31,7 @@ enum option {
     OPT_FAIL_FAST,
     OPT_PAGES,
     OPT_FRAMES,
+    OPT_TEXT_LAYER,
     OPT_DPI,
     OPT_PASSWORD,
     OPT_PASSWORD_FILE,

@@ -37,6 +37,9 @@ const struct option_def option_table[N_OPT] = {
                    "which pages: 1-3,7 or -2, 5-, odd, even, last, r2 from the end (all)"},
     [OPT_FRAMES] = {"frames", 0, TYPE_TEXT, FOR_READ, "all|LIST", 0, 0,
                     "of a GIF or WebP: these frames are its pages (the first, and no more)"},
+    [OPT_TEXT_LAYER] =
+        {"text-layer", 0, TYPE_CHOICE, FOR_READ, "ignore|prefer|compare", 0, 0,
+         "text that a PDF brings along: take it where it is sound, or show both in JSON (ignore)"},
     [OPT_DPI] = {"dpi", 0, TYPE_TEXT, FOR_BENCH | FOR_READ, "auto|N", 0, 0,
                  "draw PDF pages at N, 36 to 600; auto fills the model's view (auto)"},
     [OPT_PASSWORD] = {"password", 0, TYPE_TEXT, FOR_READ, "TEXT", 0, 0,

@@ -80,6 +80,13 @@ static int task_from(const struct options *o, struct recto_options *p)
     return EXIT_USAGE;
 }
 
+static enum recto_text_layer text_layer_from(const char *text)
+{
+    if (!text || strcmp(text, "ignore") == 0)
+        return RECTO_LAYER_IGNORE;
+    return strcmp(text, "prefer") == 0 ? RECTO_LAYER_PREFER : RECTO_LAYER_COMPARE;
+}
+
 static int rotate_from(const char *text)
 {
     if (!text || strcmp(text, "auto") == 0)
@@ -119,6 +126,7 @@ int page_options_from(const struct options *o, struct recto_options *p)
     p->stream = opt_flag(o, OPT_STREAM);
     p->no_blank_check = p->no_blank_check || opt_flag(o, OPT_NO_BLANK_CHECK);
     p->retries = (int)opt_int(o, OPT_RETRIES, p->stream ? 0 : p->retries);
+    p->text_layer = text_layer_from(opt_text(o, OPT_TEXT_LAYER));
     if (opt_text(o, OPT_ROTATE))
         p->rotate = rotate_from(opt_text(o, OPT_ROTATE));
     if (p->temperature == 0 && (opt_given(o, OPT_TOP_P) || opt_given(o, OPT_SEED))) {

@@ -68,7 +68,14 @@ static bool parse_flag(struct settings *s, const char *name)
     return true;
 }
 
-/* Those of --pdf-info and --pdf-draw; 1: it is none of them. */
+static int parse_page(struct settings *s, enum pdf_what what, const char *value)
+{
+    s->is_pdf = true;
+    s->pdf.what = what;
+    return parse_number(value, 1, INT_MAX, &s->pdf.page);
+}
+
+/* Those of --pdf-info, --pdf-draw and the like; 1: it is none of them. */
 static int parse_pdf(struct settings *s, const char *name, const char *value)
 {
     if (strcmp(name, "--user-password") == 0)
@@ -79,10 +86,13 @@ static int parse_pdf(struct settings *s, const char *name, const char *value)
         return parse_number(value, 1, DECODE_SIDE_MAX, &s->pdf.width);
     else if (strcmp(name, "--height") == 0)
         return parse_number(value, 1, DECODE_SIDE_MAX, &s->pdf.height);
-    else if (strcmp(name, "--pdf-draw") == 0) {
-        s->is_pdf = s->pdf.draws = true;
-        return parse_number(value, 1, INT_MAX, &s->pdf.page);
-    } else
+    else if (strcmp(name, "--pdf-draw") == 0)
+        return parse_page(s, PDF_DRAW, value);
+    else if (strcmp(name, "--pdf-text") == 0)
+        return parse_page(s, PDF_TEXT, value);
+    else if (strcmp(name, "--pdf-fonts") == 0)
+        return parse_page(s, PDF_FONTS, value);
+    else
         return 1;
     return 0;
 }
@@ -117,7 +127,7 @@ static int parse(struct settings *s, int argc, char **argv)
             return rc;
         i++;
     }
-    return s->pdf.draws && !(s->pdf.width && s->pdf.height) ? -1 : 0;
+    return s->pdf.what == PDF_DRAW && !(s->pdf.width && s->pdf.height) ? -1 : 0;
 }
 
 static void usage(void)
@@ -126,7 +136,9 @@ static void usage(void)
                     "usage: recto-decode [--strict] [--cpu-s N] [--memory-mib N]\n"
                     "       recto-decode --pdf-info <FILE\n"
                     "       recto-decode --pdf-draw N --width W --height H [--no-annots] <FILE\n"
-                    "either with [--user-password P] [--owner-password P]\n"
+                    "       recto-decode --pdf-text N <FILE\n"
+                    "       recto-decode --pdf-fonts N <FILE\n"
+                    "any of them with [--user-password P] [--owner-password P]\n"
                     "for tests: [--without landlock|seccomp] "
                     "[--probe open|write|socket|exec|fork|memory|cpu|code]\n");
 }

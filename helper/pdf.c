@@ -1,4 +1,4 @@
-/* Sources: pdfinfo(1) and pdftoppm(1) of poppler 22.12; its utils/pdftoppm.cc for how -scale-to-x,
+/* Sources: pdfinfo(1), pdftoppm(1), pdftotext(1) and pdffonts(1) of poppler 22.12; its utils/pdftoppm.cc for how -scale-to-x,
  * -scale-to-y, -W and -H work together: the first two give the scale, in the page's displayed
  * frame only with -scale-dimension-before-rotation; the others cut off the column or row that rounding up may add. */
 #include "helper/pdf.h"
@@ -43,6 +43,13 @@ static void add_password(struct command *c, const struct pdf_ask *a)
         add_pair(c, "-opw", a->owner_password);
 }
 
+static void add_page(struct command *c, const struct pdf_ask *a)
+{
+    snprintf(c->number[0], sizeof c->number[0], "%d", a->page);
+    add_pair(c, "-f", c->number[0]);
+    add_pair(c, "-l", c->number[0]);
+}
+
 static void ask_info(struct command *c, const struct pdf_ask *a)
 {
     add(c, "pdfinfo");
@@ -53,17 +60,37 @@ static void ask_info(struct command *c, const struct pdf_ask *a)
     add(c, DOCUMENT);
 }
 
+/* A page's text as UTF-8, without a form feed behind it. */
+static void ask_text(struct command *c, const struct pdf_ask *a)
+{
+    add(c, "pdftotext");
+    add_pair(c, "-enc", "UTF-8");
+    add_pair(c, "-eol", "unix");
+    add(c, "-nopgbrk");
+    add_page(c, a);
+    add_password(c, a);
+    add(c, DOCUMENT);
+    add(c, "-");
+}
+
+static void ask_fonts(struct command *c, const struct pdf_ask *a)
+{
+    add(c, "pdffonts");
+    add_page(c, a);
+    add_password(c, a);
+    add(c, DOCUMENT);
+}
+
 static void ask_drawing(struct command *c, const struct pdf_ask *a)
 {
-    const int value[] = {a->page, a->width, a->height};
+    const int value[] = {a->width, a->height};
 
     for (size_t i = 0; i < COUNT(value); i++)
-        snprintf(c->number[i], sizeof c->number[i], "%d", value[i]);
+        snprintf(c->number[i + 1], sizeof c->number[i + 1], "%d", value[i]);
     add(c, "pdftoppm");
     add(c, "-cropbox");
     add(c, "-scale-dimension-before-rotation");
-    add_pair(c, "-f", c->number[0]);
-    add_pair(c, "-l", c->number[0]);
+    add_page(c, a);
     add_pair(c, "-scale-to-x", c->number[1]);
     add_pair(c, "-scale-to-y", c->number[2]);
     add_pair(c, "-W", c->number[1]);
@@ -88,12 +115,14 @@ void pdf_run(const struct pdf_ask *a, const struct sandbox_limits *l)
 {
     static struct command c; /* static: its addresses name the one execve that is allowed */
     static char *const nothing[] = {NULL};
+    static void (*const ask[])(struct command * c,
+                               const struct pdf_ask *a) = {[PDF_INFO] = ask_info,
+                                                           [PDF_DRAW] = ask_drawing,
+                                                           [PDF_TEXT] = ask_text,
+                                                           [PDF_FONTS] = ask_fonts};
     int missing;
 
-    if (a->draws)
-        ask_drawing(&c, a);
-    else
-        ask_info(&c, a);
+    ask[a->what](&c, a);
     if (!find_program(&c)) {
         fprintf(stderr, "%s is missing: install poppler-utils\n", c.argv[0]);
         _exit(PDF_EXIT_NO_PROGRAM);

@@ -1,6 +1,7 @@
-/* Becoming poppler's pdfinfo or pdftoppm inside the sandbox: recto-decode --pdf-info, --pdf-draw.
+/* Becoming one of poppler's programs inside the sandbox: recto-decode --pdf-info (pdfinfo), --pdf-draw (pdftoppm),
+ * --pdf-text (pdftotext), --pdf-fonts (pdffonts).
  * The document is standard input, the answer standard output, complaints standard error, all of
- * them plain: what pdfinfo prints, or one binary PPM. They are other programs, never linked. */
+ * them plain: what the program prints; of pdftoppm one binary PPM. They are other programs, never linked. */
 #ifndef RECTO_HELPER_PDF_H
 #define RECTO_HELPER_PDF_H
 
@@ -12,10 +13,12 @@
 
 enum { PDF_EXIT_SANDBOX = 3, PDF_EXIT_NO_PROGRAM = 5 };
 
+enum pdf_what { PDF_INFO, PDF_DRAW, PDF_TEXT, PDF_FONTS };
+
 struct pdf_ask {
-    bool draws;                                 /* pdftoppm, else pdfinfo */
-    int page;                                   /* draws: this page, */
-    int width, height;                          /* so many pixels, */
+    enum pdf_what what;
+    int page;                                   /* all but PDF_INFO: this one */
+    int width, height;                          /* PDF_DRAW: so many pixels, */
     bool hides_annots;                          /* and without notes and form fields */
     const char *user_password, *owner_password; /* NULL: none */
     bool is_strict;                             /* not without all layers */

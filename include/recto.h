@@ -114,6 +114,14 @@ enum recto_official {
 
 enum recto_class { RECTO_CLASS_INTERACTIVE, RECTO_CLASS_NORMAL, RECTO_CLASS_BATCH };
 
+/* The text that a page of a PDF brings along. It is trusted when it has 200 letters or more, 1 % or less of its characters are
+ * U+FFFD or of private use, and each font says what its codes mean (a ToUnicode map or a standard encoding). */
+enum recto_text_layer {
+    RECTO_LAYER_IGNORE, /* read the page */
+    RECTO_LAYER_PREFER, /* take the layer if it is trusted (recto_page.is_layer); else warn, and read the page */
+    RECTO_LAYER_COMPARE, /* read the page, and keep the layer beside it (recto_page.layer) */
+};
+
 struct recto_options {
     size_t size;
     enum recto_class priority; /* default normal; places are shared 8 : 3 : 1 while all wait */
@@ -138,6 +146,8 @@ struct recto_options {
      * times (0..RECTO_RETRIES_MAX, default 3); the best reading is kept, and all are listed in recto_page.attempt. */
     int retries;
     enum recto_official official; /* overrides guard, retries, rotate, no_blank_check, and dpi 0 */
+    enum recto_text_layer
+        text_layer; /* of PDFs, for tasks that want all text; official ignores it */
     int rotate; /* degrees clockwise to turn every page by: 0, 90, 180, 270; RECTO_ROTATE_AUTO (default): find out */
 };
 #define RECTO_RETRIES_MAX 5
@@ -268,7 +278,11 @@ struct recto_page {
     double crop_pt
         [4]; /* x0, y0, x1, y1 of what is displayed, in points of PDF user space; of an image: the page it would
                           be, by its resolution if that is 36..2400 dpi, else 150; all 0: unknown */
-    int turn_pt; /* degrees clockwise that a page of a PDF is displayed turned by (its /Rotate) */
+    int turn_pt;   /* degrees clockwise that a page of a PDF is displayed turned by (its /Rotate) */
+    bool is_layer; /* its text is the PDF's own: raw and blocks without boxes; nothing was read */
+    char *layer; /* RECTO_LAYER_COMPARE: the PDF's own text; NULL: it has none, or was not asked */
+    size_t n_layer;
+    bool layer_trusted;
     int index, n_index; /* which of the request's pages this is, from 0, and how many those are */
 };
 void recto_page_reset(struct recto_page *p); /* free what it owns */

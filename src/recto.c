@@ -222,6 +222,8 @@ static int check_options(const struct recto_input *in, const struct recto_option
                    (int)o->priority, o->deadline_ms);
     if (o->official > RECTO_OFFICIAL_EVAL)
         return err(RECTO_EUSAGE, "official is %d, expected 0 to 3", (int)o->official);
+    if (o->text_layer > RECTO_LAYER_COMPARE)
+        return err(RECTO_EUSAGE, "text_layer is %d, expected 0 to 2", (int)o->text_layer);
     if (o->retries < 0 || o->retries > RECTO_RETRIES_MAX)
         return err(RECTO_EUSAGE, "retries is %d, expected 0 to %d", o->retries, RECTO_RETRIES_MAX);
     if (o->rotate != RECTO_ROTATE_AUTO && (o->rotate < 0 || o->rotate > 270 || o->rotate % 90))

@@ -45,6 +45,7 @@ void options_imitate(struct recto_options *o)
     o->guard_w = guard[o->official][1];
     o->retries = o->rotate = 0;
     o->no_blank_check = true;
+    o->text_layer = RECTO_LAYER_IGNORE;
 }
 
 int recto_task_parse(const char *name, enum recto_task *task, const char **phrase)

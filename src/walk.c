@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "course.h"
+#include "own_text.h"
 #include "result/model.h"
 
 #include <stdio.h>
@@ -138,7 +139,7 @@ static int look_at_views(struct job *j)
 }
 
 /* Grid and visual rows of a page that no model sees. */
-static void look_at_blank(struct job *j)
+static void look_at_unread(struct job *j)
 {
     struct recto_page *p = j->page;
     const struct model *m = &j->recto->engine.model;
@@ -167,7 +168,7 @@ static void announce(struct job *j)
     push(j, RECTO_EVENT_STARTED, p);
 }
 
-/* The page's first stage, unless it is blank. */
+/* The page's first stage, unless it is blank, or its own text is taken. */
 static int begin(struct job *j, struct page_source *source)
 {
     struct recto_image im = {0};
@@ -175,8 +176,9 @@ static int begin(struct job *j, struct page_source *source)
 
     TRY_OUT(decode(j, source, &im));
     TRY_OUT(look_at_page(j, &im));
-    if (j->is_blank)
-        look_at_blank(j);
+    own_text_look(j);
+    if (j->is_blank || j->page->is_layer)
+        look_at_unread(j);
     else {
         TRY_OUT(course_prepare(j, &im));
         TRY_OUT(look_at_views(j));
@@ -254,8 +256,8 @@ static void job_begin(struct job *j, struct page_source *source)
         return;
     }
     announce(j);
-    if (j->is_blank) {
-        j->page->status = RECTO_PAGE_BLANK;
+    if (j->is_blank || j->page->is_layer) {
+        j->page->status = j->is_blank ? RECTO_PAGE_BLANK : RECTO_PAGE_OK;
         job_end(j);
     } else if (!keep_back(j))
         job_send(j);

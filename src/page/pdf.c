@@ -199,14 +199,40 @@ void pdf_close(struct pdf *p)
     *p = (struct pdf){.fd = -1};
 }
 
-/* ---- drawing --------------------------------------------------------------------------------- */
-
 static int draw_failed(const struct tool_result *r)
 {
     const char *reason = pdf_first_error(buf_view(&r->complaint));
 
     return err(RECTO_EDAMAGED, "damaged: %s", *reason ? reason : "the page has no size");
 }
+
+/* ---- what a program prints of a page ---------------------------------------------------------- */
+
+int pdf_print(const struct pdf *p, const char *option, int page, size_t most, struct buf *out)
+{
+    struct tool_ask a = {.max_out = most};
+    struct tool_result r;
+    struct call c;
+    int rc;
+
+    if (!p->page[page - 1].drawn)
+        return err(RECTO_EDAMAGED, "damaged: the page cannot be found in the file");
+    call_start(&c, p);
+    snprintf(c.number[0], sizeof c.number[0], "%d", p->page[page - 1].drawn);
+    add(&c, option);
+    add(&c, c.number[0]);
+    rc = call_run(&c, p, &a, &r);
+    if (rc == 0)
+        rc = check_end(&r);
+    if (rc == 0 && r.status)
+        rc = draw_failed(&r);
+    if (rc == 0)
+        buf_str(out, buf_view(&r.out));
+    tool_reset(&r);
+    return rc;
+}
+
+/* ---- drawing --------------------------------------------------------------------------------- */
 
 /* What came is one binary PPM of the size asked for; its pixels move to the front. */
 static int take_picture(struct tool_result *r, const struct raster_size *size,

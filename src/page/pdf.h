@@ -5,6 +5,7 @@
 #ifndef RECTO_PAGE_PDF_H
 #define RECTO_PAGE_PDF_H
 
+#include "base/str.h"
 #include "recto.h"
 
 #define PDF_PAGES_MAX 100000
@@ -61,5 +62,9 @@ struct pdf_look {
  * one pdf. out->rgb is the caller's. Errors as above, for this page alone. */
 int pdf_draw(const struct pdf *p, int page, const struct pdf_look *look, struct recto_image *out,
              double *dpi);
+
+/* Add to `out` what the helper prints of a page when it is asked with `option` (helper/pdf.h), at most `most` bytes. Errors as
+ * pdf_draw's. */
+int pdf_print(const struct pdf *p, const char *option, int page, size_t most, struct buf *out);
 
 #endif

@@ -292,6 +292,22 @@ static int read_error(const json_t *obj, struct recto_page *p)
     return read_text(error, "page: error", "text", true, CLEAN_CONTROLS, &p->error_text, &n);
 }
 
+static int read_layer(const json_t *obj, struct recto_page *p)
+{
+    str source = STR("ocr");
+    json_t *layer;
+
+    TRY(json_str(obj, "page", "source", true, &source));
+    p->is_layer = str_eq(source, STR("pdf-text"));
+    if (!p->is_layer && !str_eq(source, STR("ocr")))
+        return bad("page", "source", source);
+    TRY(json_get_object(obj, "page", "layer", true, &layer));
+    if (!layer)
+        return 0;
+    TRY(json_bool(layer, "page: layer", "trusted", false, &p->layer_trusted));
+    return read_text(layer, "page: layer", "text", false, 0, &p->layer, &p->n_layer);
+}
+
 static int read_state(const json_t *obj, struct recto_page *p)
 {
     str status, finish = STR("none");
@@ -360,6 +376,7 @@ static int read_page(const json_t *obj, struct recto_page *p)
     TRY(read_attempts(obj, p));
     TRY(read_warnings(obj, p));
     TRY(read_error(obj, p));
+    TRY(read_layer(obj, p));
     TRY(read_timing(obj, &p->timing));
     TRY(read_text(obj, "page", "raw", true, 0, &p->raw, &n_raw));
     p->n_raw = n_raw;

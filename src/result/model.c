@@ -209,6 +209,7 @@ void recto_page_reset(struct recto_page *p)
     free(p->block);
     free(p->warning);
     free(p->raw);
+    free(p->layer);
     free(p->id);
     free(p->logp);
     free(p->error_text);

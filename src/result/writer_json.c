@@ -277,6 +277,18 @@ static void set_frame(json_t *obj, const struct recto_page *p)
     set(obj, "turn_pt", json_integer(p->turn_pt));
 }
 
+static void set_layer(json_t *obj, const struct recto_page *p)
+{
+    json_t *layer;
+
+    if (!p->layer)
+        return;
+    layer = json_object();
+    set(layer, "text", text((str){p->layer, p->n_layer}));
+    set(layer, "trusted", json_boolean(p->layer_trusted));
+    set(obj, "layer", layer);
+}
+
 static json_t *page_json(const struct recto_page *p)
 {
     json_t *obj = json_object(), *list = json_array();
@@ -293,7 +305,7 @@ static json_t *page_json(const struct recto_page *p)
     set_frame(obj, p);
     set(obj, "rotate", json_integer(p->rotate));
     set(obj, "grid", pair(p->tiles_w, p->tiles_h));
-    set(obj, "source", json_string("ocr"));
+    set(obj, "source", json_string(p->is_layer ? "pdf-text" : "ocr"));
     set(obj, "conf", conf_json(p->conf));
     set(obj, "n_tok", json_integer(p->n_token));
     set(obj, "n_prompt", json_integer(p->n_prompt));
@@ -305,6 +317,7 @@ static json_t *page_json(const struct recto_page *p)
     set_error(obj, p);
     set(obj, "timing", timing_json(&p->timing));
     set(obj, "raw", text((str){p->raw, p->n_raw}));
+    set_layer(obj, p);
     for (int i = 0; i < p->n_block; i++)
         json_array_append_new(list, block_json(p, i));
     set(obj, "blocks", list);

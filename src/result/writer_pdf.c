@@ -43,6 +43,8 @@ static int pdf_page(struct recto_writer *w, const struct recto_page *p)
     TRY(begin(w));
     im = writer_pixels(w, p);
     TRY(w->searchable->page(s->copy, p, im));
+    if (p->is_layer) /* the copy has this text already */
+        return 0;
     if (place_of_page(&f, p))
         text_layer_page(&s->layer, &content, &f, p, im);
     else if (p->n_block)

@@ -290,12 +290,35 @@ static void test_least(void **state)
     recto_page_reset(&p);
 }
 
+/* A page whose text is the PDF's own, and one that has it beside what was read, come back as they went. */
+static void own_text(void **state)
+{
+    struct recto_page p = {
+        .number = 1, .is_layer = true, .layer = "caf\xC3\xA9", .n_layer = 5, .layer_trusted = true};
+    struct recto_page back;
+    struct buf out = {0};
+
+    writer_json_page(&out, &p);
+    assert_int_equal(recto_page_from_json(out.p, out.n, &back), 0);
+    assert_true(back.is_layer && back.layer_trusted && back.n_layer == 5);
+    assert_string_equal(back.layer, p.layer);
+    recto_page_reset(&back);
+    p = (struct recto_page){.number = 1};
+    buf_reset(&out);
+    writer_json_page(&out, &p);
+    assert_int_equal(recto_page_from_json(out.p, out.n, &back), 0);
+    assert_true(!back.is_layer && !back.layer);
+    recto_page_reset(&back);
+    buf_reset(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_document),
-        cmocka_unit_test(test_values),     cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_bad),        cmocka_unit_test(test_least),
+        cmocka_unit_test(own_text),      cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_document), cmocka_unit_test(test_values),
+        cmocka_unit_test(test_facts),    cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_least),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
