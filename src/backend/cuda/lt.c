@@ -21,11 +21,11 @@ enum { TYPICAL_ROWS = 16384, LT_WORK = 32 << 20, N_TRY = 8 };
     X(cublasLtCreate)                                                                          \
     X(cublasLtDestroy)                                                                         \
     X(cublasLtMatmul)                                                                          \
-    X(cublasLtMatmulAlgoGetHeuristic) X(cublasLtMatmulDescCreate) X(cublasLtMatmulDescDestroy) \
-        X(cublasLtMatmulDescSetAttribute) X(cublasLtMatrixLayoutCreate)                        \
-            X(cublasLtMatrixLayoutDestroy) X(cublasLtMatmulPreferenceCreate)                   \
-                X(cublasLtMatmulPreferenceDestroy) X(cublasLtMatmulPreferenceSetAttribute)     \
-                    X(cublasLtMatmulAlgoConfigGetAttribute)
+    X(cublasLtMatmulAlgoGetHeuristic)                                                          \
+    X(cublasLtMatmulDescCreate) X(cublasLtMatmulDescDestroy) X(cublasLtMatmulDescSetAttribute) \
+        X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy)                           \
+            X(cublasLtMatmulPreferenceCreate) X(cublasLtMatmulPreferenceDestroy)               \
+                X(cublasLtMatmulPreferenceSetAttribute) X(cublasLtMatmulAlgoConfigGetAttribute)
 
 struct plan {
     int64_t n, k;
