@@ -218,10 +218,11 @@ static void finish(struct job *j)
 static enum rung next_rung(const struct job *j)
 {
     struct ladder_terms t = terms_of(j);
-    const struct outcome *last = &j->out[j->n_out - 1];
+    const struct outcome *last;
 
     if (j->n_out == 0)
         return RUNG_FIRST;
+    last = &j->out[j->n_out - 1];
     if (j->n_out == 1 && last->has_failed)
         return RUNG_NONE;
     if (j->rung == RUNG_PROBE && j->turn)
