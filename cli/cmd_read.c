@@ -261,7 +261,6 @@ static int open_manifest(struct run *r)
 /* What the JSON says of the run. */
 static void fill_facts(struct run *r, const struct options *o)
 {
-    static const char *const official_guard[] = {"", "20/90", "20/50", "40/90"};
     const time_t now = time(NULL);
     struct recto_write_options *w = &r->write;
     struct tm tm;
@@ -276,17 +275,12 @@ static void fill_facts(struct run *r, const struct options *o)
     snprintf(r->dpi, sizeof r->dpi, "%d", r->input.dpi);
     w->dpi = r->input.dpi ? r->dpi : "auto";
     w->guard = r->guard;
-    w->rotate = opt_text(o, OPT_ROTATE)               ? opt_text(o, OPT_ROTATE)
-                : r->page.rotate == RECTO_ROTATE_AUTO ? "auto"
-                                                      : "off";
+    w->rotate = r->page.rotate == RECTO_ROTATE_AUTO ? "auto"
+                : r->page.rotate == 0               ? "off"
+                                                    : opt_text(o, OPT_ROTATE);
     w->max_tokens = r->page.max_tokens > 0 ? r->page.max_tokens : -1;
     w->retries = r->page.retries;
-    if (r->page.official) {
-        w->official = opt_text(o, OPT_OFFICIAL);
-        w->rotate = "off";
-        w->retries = 0;
-        snprintf(r->guard, sizeof r->guard, "%s", official_guard[r->page.official]);
-    } else if (opt_text(o, OPT_GUARD))
+    if (opt_text(o, OPT_GUARD) && !r->page.official)
         snprintf(r->guard, sizeof r->guard, "%s", opt_text(o, OPT_GUARD));
     else
         snprintf(r->guard, sizeof r->guard, "%d/%d",

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OFFICIAL_DPI 144 /* of run_dpsk_ocr2_pdf.py */
-
 static enum recto_log_level log_least(void)
 {
     return say_hears(SAY_DEBUG) ? RECTO_LOG_INFO : RECTO_LOG_WARN;
@@ -94,37 +92,28 @@ static int rotate_from(const char *text)
     return strcmp(text, "off") == 0 ? 0 : atoi(text);
 }
 
-/* What the published scripts have instead of our defaults. */
-static void be_official(const struct options *o, struct recto_options *p)
+/* The options are a choice of these names, in the order of enum recto_official. */
+static enum recto_official official_from(const char *script)
 {
-    static const struct {
-        const char *script;
-        int n, w;
-    } guards[] = {{"image", 20, 90}, {"pdf", 20, 50}, {"eval", 40, 90}};
-    const char *script = opt_text(o, OPT_OFFICIAL);
+    static const char *const names[] = {"image", "pdf", "eval"};
 
-    for (size_t i = 0; script && i < sizeof guards / sizeof *guards; i++)
-        if (strcmp(script, guards[i].script) == 0) {
-            p->official = (enum recto_official)(i + 1); /* in this order */
-            p->guard_n = guards[i].n;
-            p->guard_w = guards[i].w;
-            p->retries = 0;
-            p->rotate = 0;
-            p->no_blank_check = true;
-        }
+    for (size_t i = 0; script && i < sizeof names / sizeof *names; i++)
+        if (strcmp(script, names[i]) == 0)
+            return (enum recto_official)(i + 1);
+    return RECTO_OFFICIAL_NO;
 }
 
 int page_options_from(const struct options *o, struct recto_options *p)
 {
     recto_options_init(p);
-    be_official(o, p);
+    p->official = official_from(opt_text(o, OPT_OFFICIAL));
     p->prompt = opt_text(o, OPT_PROMPT);
     p->max_tokens = (int)opt_int(o, OPT_MAX_TOKENS, p->max_tokens);
     p->temperature = opt_real(o, OPT_TEMPERATURE, p->temperature);
     p->top_p = opt_real(o, OPT_TOP_P, p->top_p);
     p->seed = (uint64_t)opt_int(o, OPT_SEED, (long long)p->seed);
     p->stream = opt_flag(o, OPT_STREAM);
-    p->no_blank_check = p->no_blank_check || opt_flag(o, OPT_NO_BLANK_CHECK);
+    p->no_blank_check = opt_flag(o, OPT_NO_BLANK_CHECK);
     p->retries = (int)opt_int(o, OPT_RETRIES, p->stream ? 0 : p->retries);
     p->text_layer = text_layer_from(opt_text(o, OPT_TEXT_LAYER));
     if (opt_text(o, OPT_ROTATE))
@@ -137,6 +126,7 @@ int page_options_from(const struct options *o, struct recto_options *p)
     int rc = task_from(o, p);
     if (rc == 0 && opt_given(o, OPT_GUARD))
         rc = guard_from(o, &p->guard_n, &p->guard_w);
+    recto_options_imitate(p);
     return rc;
 }
 
@@ -165,8 +155,8 @@ static int dpi_from(const struct options *o, int *dpi)
     char *end;
 
     *dpi = 0;
-    if (!text && opt_text(o, OPT_OFFICIAL) && strcmp(opt_text(o, OPT_OFFICIAL), "pdf") == 0)
-        *dpi = OFFICIAL_DPI;
+    if (!text && official_from(opt_text(o, OPT_OFFICIAL)) == RECTO_OFFICIAL_PDF)
+        *dpi = RECTO_OFFICIAL_PDF_DPI;
     if (!text || strcmp(text, "auto") == 0)
         return 0;
     long n = strtol(text, &end, 10);

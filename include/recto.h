@@ -111,6 +111,7 @@ enum recto_official {
     RECTO_OFFICIAL_PDF,
     RECTO_OFFICIAL_EVAL
 };
+enum { RECTO_OFFICIAL_PDF_DPI = 144 }; /* run_dpsk_ocr2_pdf.py */
 
 enum recto_class { RECTO_CLASS_INTERACTIVE, RECTO_CLASS_NORMAL, RECTO_CLASS_BATCH };
 
@@ -153,6 +154,8 @@ struct recto_options {
 #define RECTO_RETRIES_MAX 5
 #define RECTO_ROTATE_AUTO (-1)
 void recto_options_init(struct recto_options *o);
+/* Set what o->official overrides to what that script has; recto_submit does so itself. */
+void recto_options_imitate(struct recto_options *o);
 /* "markdown", "text", "ocr", "figure", "describe", "locate=PHRASE"; RECTO_EUSAGE otherwise. *phrase points into name. */
 int recto_task_parse(const char *name, enum recto_task *task, const char **phrase);
 

@@ -8,8 +8,6 @@
 
 #include <stdlib.h>
 
-#define OFFICIAL_DPI 144 /* of run_dpsk_ocr2_pdf.py */
-
 void book_list_init(struct book_list *l, int max_new, int max_out)
 {
     *l = (struct book_list){.max_new = max_new, .max_out = max_out};
@@ -58,7 +56,7 @@ static struct book *book_new(const struct recto_input *in, const struct recto_op
         b->in.data = copy;
     }
     b->opt = *o;
-    options_imitate(&b->opt);
+    recto_options_imitate(&b->opt);
     b->opt.phrase = dup_or_null(o->phrase);
     b->opt.prompt = dup_or_null(o->prompt);
     b->doc.pdf.fd = -1;
@@ -111,7 +109,7 @@ int book_open(struct book *b, struct page_source *s)
     TRY(page_doc_open(&b->doc, s, &b->in));
     b->doc.official = b->opt.official;
     if (b->opt.official == RECTO_OFFICIAL_PDF && b->doc.look.dpi == 0)
-        b->doc.look.dpi = OFFICIAL_DPI;
+        b->doc.look.dpi = RECTO_OFFICIAL_PDF_DPI;
     forget_input(b);
     TRY(page_doc_select(&b->doc, b->in.pages, &b->page, &b->n_page, &is_past));
     b->is_past = is_past;

@@ -35,7 +35,7 @@ void recto_options_init(struct recto_options *o)
                                 .rotate = RECTO_ROTATE_AUTO};
 }
 
-void options_imitate(struct recto_options *o)
+void recto_options_imitate(struct recto_options *o)
 {
     static const int guard[][2] = {{0, 0}, {20, 90}, {20, 50}, {40, 90}}; /* by recto_official */
 

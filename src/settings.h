@@ -10,8 +10,6 @@ void settings_copy(struct recto_settings *to, const struct recto_settings *from)
 void settings_reset(struct recto_settings *s);
 /* RECTO_EUSAGE names the setting and what it may be. */
 int settings_check(const struct recto_settings *s);
-/* Let an official script's settings take the place of those that it does not have. */
-void options_imitate(struct recto_options *o);
 /* s->model_dir, else the mini model in share/recto/models/mini beside the running program; *dir is owned by the caller. */
 int settings_model_dir(const struct recto_settings *s, char **dir, bool *is_default);
 struct device_opts settings_device(const struct recto_settings *s);

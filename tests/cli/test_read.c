@@ -43,6 +43,10 @@ void recto_settings_init(struct recto_settings *s)
     *s = (struct recto_settings){.size = sizeof *s, .max_running = 8};
 }
 
+void recto_options_imitate(struct recto_options *o)
+{
+}
+
 void recto_options_init(struct recto_options *o)
 {
     *o = (struct recto_options){.size = sizeof *o};
