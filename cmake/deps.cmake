@@ -23,3 +23,5 @@ if(RECTO_HELPER) # pictures out; pages come in through the helper, which has the
   recto_dep(spng spng)
   recto_dep(jpeg libjpeg)
 endif()
+# The server's store.
+recto_dep(sqlite3 sqlite3)
