@@ -30,6 +30,7 @@
 #endif
 
 #define KEPT_DESCRIPTORS 3 /* stdin, stdout, stderr */
+#define CPU_GRACE_S      2
 
 bool sandbox_is_instrumented(void)
 {
@@ -46,11 +47,21 @@ int sandbox_limit(int what, unsigned long long value, const char *name)
     return 0;
 }
 
+int sandbox_limit_cpu(int cpu_s)
+{
+    struct rlimit r = {(rlim_t)cpu_s, (rlim_t)cpu_s + CPU_GRACE_S};
+
+    if (setrlimit(RLIMIT_CPU, &r) < 0)
+        return err(RECTO_ERENDER, "the decoder's limit of CPU time cannot be set: %s",
+                   strerror(errno));
+    return 0;
+}
+
 static int enter_limits(const struct sandbox_limits *l)
 {
     if (!INSTRUMENTED)
         TRY(sandbox_limit(RLIMIT_AS, (unsigned long long)l->memory_mib << 20, "memory"));
-    TRY(sandbox_limit(RLIMIT_CPU, (unsigned long long)l->cpu_s, "CPU time"));
+    TRY(sandbox_limit_cpu(l->cpu_s));
     TRY(sandbox_limit(RLIMIT_FSIZE, 0, "file size"));
     TRY(sandbox_limit(RLIMIT_CORE, 0, "core files"));
     return sandbox_limit(RLIMIT_NOFILE, KEPT_DESCRIPTORS, "descriptors");

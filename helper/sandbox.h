@@ -43,5 +43,7 @@ int sandbox_enter_program(const struct sandbox_limits *l, const struct sandbox_p
 
 /* setrlimit of both values. For the two profiles. RECTO_ERENDER names it. */
 int sandbox_limit(int what, unsigned long long value, const char *name);
+/* CPU time: SIGXCPU at the limit, which says what has happened, and SIGKILL a little later for who ignores it. */
+int sandbox_limit_cpu(int cpu_s);
 
 #endif

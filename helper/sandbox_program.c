@@ -220,7 +220,7 @@ static int enter_limits(const struct sandbox_limits *l)
 {
     if (!sandbox_is_instrumented())
         TRY(sandbox_limit(RLIMIT_AS, (unsigned long long)l->memory_mib << 20, "memory"));
-    TRY(sandbox_limit(RLIMIT_CPU, (unsigned long long)l->cpu_s, "CPU time"));
+    TRY(sandbox_limit_cpu(l->cpu_s));
     TRY(sandbox_limit(RLIMIT_FSIZE, 0, "file size"));
     TRY(sandbox_limit(RLIMIT_CORE, 0, "core files"));
     return sandbox_limit(RLIMIT_NOFILE, DESCRIPTORS, "descriptors");

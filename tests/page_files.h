@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -40,6 +41,22 @@ static inline struct page_source *open_source(const char *helper, int64_t keep_p
         skip(); /* built without the helper */
     assert_int_equal(page_source_open_with(&s, &o), 0);
     return s;
+}
+
+/* A helper that is a shell script; path has room for 64 bytes; unlink it. */
+static inline void helper_script(char *path, const char *body)
+{
+    struct buf b = {0};
+    int fd;
+
+    strcpy(path, "/tmp/recto-helper-XXXXXX");
+    fd = mkstemp(path);
+    assert_true(fd >= 0);
+    buf_fmt(&b, "#!/bin/sh\n%s\n", body);
+    assert_int_equal(write(fd, b.p, b.n), (ssize_t)b.n);
+    assert_int_equal(fchmod(fd, 0700), 0);
+    close(fd);
+    buf_reset(&b);
 }
 
 /* Decode what must be decodable. */

@@ -1,26 +1,26 @@
 #include "page/helper.h"
 
-#include "base/clock.h"
 #include "base/decode_proto.h"
 #include "base/err.h"
 #include "page/spawn.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define GRACE_MS 200 /* for a helper that hung up to be seen dead, with the reason */
 
-static int greet(struct helper *h, const char *path, int64_t deadline_ns)
+static int greet(struct helper *h, const char *path, struct patience *w)
 {
     unsigned char bytes[DECODE_HELLO_BYTES];
     struct decode_hello hello;
 
-    if (helper_receive(h, bytes, sizeof bytes, deadline_ns) < 0)
+    if (helper_receive(h, bytes, sizeof bytes, w) < 0)
         return err(RECTO_ERENDER,
                    "page could not be drawn: %s does not run as it should; "
                    "install recto and recto-decode together",
@@ -42,12 +42,14 @@ static int greet(struct helper *h, const char *path, int64_t deadline_ns)
     return 0;
 }
 
-int helper_start(struct helper *h, const char *path, bool is_strict, int64_t deadline_ns)
+int helper_start(struct helper *h, const char *path, bool is_strict, int cpu_s, struct patience *w)
 {
-    const char *argv[] = {path, is_strict ? "--strict" : NULL, NULL};
+    char seconds[16];
+    const char *argv[] = {path, "--cpu-s", seconds, is_strict ? "--strict" : NULL, NULL};
     int fd[2], e;
 
     *h = HELPER_NONE;
+    snprintf(seconds, sizeof seconds, "%d", cpu_s);
     e = spawn_stream(fd);
     if (e)
         return err(RECTO_ERENDER, "page could not be drawn: no stream to %s: %s", path,
@@ -63,7 +65,7 @@ int helper_start(struct helper *h, const char *path, bool is_strict, int64_t dea
                    path, strerror(e));
     }
     h->fd = fd[0];
-    return greet(h, path, deadline_ns);
+    return greet(h, path, w);
 }
 
 bool helper_is_alive(const struct helper *h)
@@ -114,27 +116,21 @@ static int hung_up(struct helper *h)
 }
 
 /* Wait until the stream is ready for `events`. */
-static int await(struct helper *h, short events, int64_t deadline_ns)
+static int await(struct helper *h, short events, struct patience *w)
 {
-    for (;;) {
-        struct pollfd p = {.fd = h->fd, .events = events};
-        int64_t left_ms = (deadline_ns - clock_ns() + 999999) / 1000000;
-        int n;
+    struct pollfd p = {.fd = h->fd, .events = events};
+    int n, e;
 
-        if (left_ms <= 0) {
-            helper_stop(h);
-            return err(RECTO_ERENDER, "page could not be drawn: the decoder took too long");
-        }
-        n = poll(&p, 1, left_ms > 60000 ? 60000 : (int)left_ms);
-        if (n > 0)
-            return 0;
-        if (n < 0 && errno != EINTR && errno != EAGAIN) {
-            int e = errno;
-
-            helper_stop(h);
-            return err(RECTO_ERENDER, "page could not be drawn: waiting failed: %s", strerror(e));
-        }
-    }
+    do {
+        n = patience_poll(w, &p, 1);
+    } while (n == 0);
+    if (n > 0)
+        return 0;
+    e = errno;
+    helper_stop(h);
+    return e == ETIMEDOUT
+               ? err(RECTO_ERENDER, "page could not be drawn: the decoder took too long")
+               : err(RECTO_ERENDER, "page could not be drawn: waiting failed: %s", strerror(e));
 }
 
 static bool is_passing(int e)
@@ -142,7 +138,7 @@ static bool is_passing(int e)
     return e == EINTR || e == EAGAIN || e == EWOULDBLOCK;
 }
 
-int helper_send(struct helper *h, const void *p, size_t n, int64_t deadline_ns)
+int helper_send(struct helper *h, const void *p, size_t n, struct patience *w)
 {
     const char *at = p;
 
@@ -150,7 +146,7 @@ int helper_send(struct helper *h, const void *p, size_t n, int64_t deadline_ns)
         ssize_t done = send(h->fd, at, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 
         if (done < 0 && is_passing(errno)) {
-            TRY(await(h, POLLOUT, deadline_ns));
+            TRY(await(h, POLLOUT, w));
             continue;
         }
         if (done < 0)
@@ -160,7 +156,7 @@ int helper_send(struct helper *h, const void *p, size_t n, int64_t deadline_ns)
     return 0;
 }
 
-int helper_receive(struct helper *h, void *p, size_t n, int64_t deadline_ns)
+int helper_receive(struct helper *h, void *p, size_t n, struct patience *w)
 {
     char *at = p;
 
@@ -168,7 +164,7 @@ int helper_receive(struct helper *h, void *p, size_t n, int64_t deadline_ns)
         ssize_t done = recv(h->fd, at, n, MSG_DONTWAIT);
 
         if (done < 0 && is_passing(errno)) {
-            TRY(await(h, POLLIN, deadline_ns));
+            TRY(await(h, POLLIN, w));
             continue;
         }
         if (done <= 0)

@@ -41,6 +41,7 @@ struct call {
     const char *argv[ARG_MAX_];
     int n;
     char number[3][16];
+    char cpu_s[16];
 };
 
 static void add(struct call *c, const char *word)
@@ -52,6 +53,9 @@ static void call_start(struct call *c, const struct pdf *p)
 {
     *c = (struct call){0};
     add(c, p->tool.helper);
+    snprintf(c->cpu_s, sizeof c->cpu_s, "%d", p->tool.cpu_s);
+    add(c, "--cpu-s");
+    add(c, c->cpu_s);
     if (p->tool.is_strict)
         add(c, "--strict");
     if (p->password) {
@@ -106,8 +110,10 @@ static int check_end(const struct tool_result *r)
 {
     unsigned missing = missing_of(r);
 
-    if (r->end == TOOL_LATE || (r->end == TOOL_KILLED && r->status == SIGXCPU))
+    if (r->end == TOOL_KILLED && r->status == SIGXCPU)
         return err(RECTO_ETOOLARGE, "the page takes more time than the decoder may use");
+    if (r->end == TOOL_LATE)
+        return err(RECTO_ERENDER, "page could not be drawn: the decoder took too long");
     if (r->end == TOOL_TOO_MUCH)
         return err(RECTO_ERENDER, "page could not be drawn: the decoder's answer makes no sense");
     if (complains(r, "bad_alloc") || complains(r, "Out of memory"))

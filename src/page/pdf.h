@@ -14,7 +14,8 @@
 struct pdf_tool {
     const char *helper; /* path of recto-decode */
     bool is_strict;     /* not without Landlock and seccomp */
-    int timeout_ms;     /* of wall time, for each call */
+    int cpu_s;          /* of CPU time, for each call */
+    int timeout_ms;     /* of waiting (patience.h), for each call: the guard behind cpu_s */
     int64_t max_pixels; /* of a drawn page */
 };
 

@@ -4,12 +4,12 @@
 #include "base/decode_proto.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "page/patience.h"
 #include "page/source.h"
 #include "page/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PROGRAM    "recto-pdf"
-#define QUIET_MS   120000 /* the helper may be busy for so long without a sign of life */
+#define PROGRAM "recto-pdf"
+#define QUIET_MS \
+    600000 /* of waiting for it without a sign of life: the guard behind its limit of CPU time */
 #define CHUNK      65536
 #define GRACE_MS   2000 /* for one that hung up to be seen dead, with the reason */
 #define ANSWER_MAX 1024
@@ -163,11 +164,12 @@ static int start(struct pdf_out *o, const struct pdf_tool *tool, int document)
 static int await(struct pdf_out *o, short events)
 {
     struct pollfd p = {.fd = o->stream, .events = events};
+    struct patience w = patience_of(QUIET_MS);
     int n;
 
-    do
-        n = poll(&p, 1, QUIET_MS);
-    while (n < 0 && (errno == EINTR || errno == EAGAIN));
+    do {
+        n = patience_poll(&w, &p, 1);
+    } while (n == 0);
     return n > 0 ? 0 : took_too_long(o);
 }
 

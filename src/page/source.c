@@ -1,6 +1,5 @@
 #include "page/source.h"
 
-#include "base/clock.h"
 #include "base/decode_proto.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -17,7 +16,8 @@
 
 #define DEFAULT_DECLARED   ((int64_t)1500000000)
 #define DEFAULT_KEPT       ((int64_t)64 << 20)
-#define DEFAULT_TIMEOUT_MS 60000
+#define DEFAULT_CPU_S      60
+#define DEFAULT_TIMEOUT_MS 600000
 
 struct page_source {
     struct page_source_options opts;
@@ -74,6 +74,7 @@ int page_source_open_with(struct page_source **out, const struct page_source_opt
     s->opts.helper = NULL;
     s->opts.max_pixels = pixels_or(o->max_pixels, DEFAULT_DECLARED);
     s->opts.keep_pixels = pixels_or(o->keep_pixels, DEFAULT_KEPT);
+    s->opts.cpu_s = o->cpu_s > 0 ? o->cpu_s : DEFAULT_CPU_S;
     s->opts.timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : DEFAULT_TIMEOUT_MS;
     s->path = o->helper ? mem_strdup(o->helper) : file_join(dir, "recto-decode");
     s->helper = HELPER_NONE;
@@ -100,13 +101,9 @@ struct pdf_tool page_source_pdf_tool(const struct page_source *s)
 {
     return (struct pdf_tool){.helper = s->path,
                              .is_strict = s->opts.is_strict,
+                             .cpu_s = s->opts.cpu_s,
                              .timeout_ms = s->opts.timeout_ms,
                              .max_pixels = MIN(s->opts.max_pixels, keep_pixels(s))};
-}
-
-static int64_t deadline(const struct page_source *s)
-{
-    return clock_ns() + (int64_t)s->opts.timeout_ms * 1000000;
 }
 
 void page_source_warn_missing(unsigned missing)
@@ -120,12 +117,15 @@ void page_source_warn_missing(unsigned missing)
                  missing & DECODE_NO_SECCOMP ? "seccomp" : "");
 }
 
+/* A helper serves many pages: it retires after a third of its time, so that each of them has cpu_s. */
 int page_source_start(struct page_source *s)
 {
+    struct patience w = patience_of(s->opts.timeout_ms);
+
     if (helper_is_alive(&s->helper))
         return 0;
     helper_stop(&s->helper);
-    TRY(helper_start(&s->helper, s->path, s->opts.is_strict, deadline(s)));
+    TRY(helper_start(&s->helper, s->path, s->opts.is_strict, (s->opts.cpu_s * 3 + 1) / 2, &w));
     page_source_warn_missing(s->helper.missing);
     return 0;
 }
@@ -191,7 +191,7 @@ static void fill_note(struct page_note *note, const struct decode_answer *a)
 }
 
 /* Send the file, receive the answer's head and check it. A helper that talks nonsense is ended. */
-static int ask(struct page_source *s, const void *data, size_t n, int frame, int64_t until,
+static int ask(struct page_source *s, const void *data, size_t n, int frame, struct patience *w,
                struct decode_answer *a)
 {
     struct decode_request q = {.n_bytes = n,
@@ -202,9 +202,9 @@ static int ask(struct page_source *s, const void *data, size_t n, int frame, int
     unsigned char head[DECODE_REQUEST_BYTES], tail[DECODE_ANSWER_BYTES];
 
     decode_request_pack(head, &q);
-    TRY(helper_send(&s->helper, head, sizeof head, until));
-    TRY(helper_send(&s->helper, data, n, until));
-    TRY(helper_receive(&s->helper, tail, sizeof tail, until));
+    TRY(helper_send(&s->helper, head, sizeof head, w));
+    TRY(helper_send(&s->helper, data, n, w));
+    TRY(helper_receive(&s->helper, tail, sizeof tail, w));
     if (decode_answer_unpack(a, tail, &q) < 0) {
         helper_stop(&s->helper);
         return err_prefix(RECTO_ERENDER,
@@ -216,7 +216,7 @@ static int ask(struct page_source *s, const void *data, size_t n, int frame, int
     return 0;
 }
 
-static int take_picture(struct page_source *s, const struct decode_answer *a, int64_t until,
+static int take_picture(struct page_source *s, const struct decode_answer *a, struct patience *w,
                         struct recto_image *out)
 {
     unsigned char *rgb = mem_big((size_t)a->n_rgb);
@@ -226,7 +226,7 @@ static int take_picture(struct page_source *s, const struct decode_answer *a, in
         helper_stop(&s->helper); /* its picture will not be taken off the stream */
         return err(RECTO_ENOMEM, "no memory for a picture of %d x %d", a->width, a->height);
     }
-    rc = helper_receive(&s->helper, rgb, (size_t)a->n_rgb, until);
+    rc = helper_receive(&s->helper, rgb, (size_t)a->n_rgb, w);
     if (rc < 0) {
         free(rgb);
         return rc;
@@ -244,14 +244,13 @@ static int decode_by_helper(struct page_source *s, const void *data, size_t n, i
                             struct recto_image *out, struct page_note *note)
 {
     struct decode_answer a = {0};
-    int64_t until;
+    struct patience w = patience_of(s->opts.timeout_ms);
     int rc;
 
     TRY(page_source_start(s));
-    until = deadline(s);
-    rc = ask(s, data, n, frame, until, &a);
+    rc = ask(s, data, n, frame, &w, &a);
     if (rc == 0)
-        rc = take_picture(s, &a, until, out);
+        rc = take_picture(s, &a, &w, out);
     if (a.flags & DECODE_RETIRING)
         helper_stop(&s->helper);
     if (rc == 0)
@@ -278,11 +277,12 @@ static int decode_ppm(struct page_source *s, const void *data, size_t n, struct 
 
 int page_count(struct page_source *s, const void *data, size_t n)
 {
+    struct patience w = patience_of(s->opts.timeout_ms);
     struct decode_answer a = {0};
     int rc;
 
     TRY(page_source_start(s));
-    rc = ask(s, data, n, DECODE_COUNT_ONLY, deadline(s), &a);
+    rc = ask(s, data, n, DECODE_COUNT_ONLY, &w, &a);
     if (a.flags & DECODE_RETIRING)
         helper_stop(&s->helper);
     return rc < 0 ? rc : a.n_frame;

@@ -16,7 +16,8 @@ struct page_source_options {
     int64_t keep_pixels; /* pixels given out at most, larger pictures are reduced by a whole factor;
                             0: 64 Mi */
     bool is_strict; /* refuse to decode without Landlock and seccomp; else one warning in the log */
-    int timeout_ms; /* per page, of wall time; 0: 60 s */
+    int cpu_s; /* of CPU time that decoding a page may use, at least; a half more at most; 0: 60 */
+    int timeout_ms; /* of waiting for it (patience.h), a guard behind cpu_s; 0: ten minutes */
 };
 
 struct page_source;

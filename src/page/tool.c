@@ -1,18 +1,18 @@
 #include "page/tool.h"
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "page/patience.h"
 #include "page/spawn.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define CHUNK 65536
+#define CHUNK  65536
+#define NAP_NS 1000000
 
 /* Take what is there; false at the end of the stream. */
 static bool take(int fd, struct buf *b, size_t most)
@@ -28,18 +28,19 @@ static bool take(int fd, struct buf *b, size_t most)
 }
 
 /* Until both streams end (true), or a limit is hit (false, and r->end says which). */
-static bool listen_to(struct tool_result *r, const struct tool_ask *a, int fd[2], int64_t until)
+static bool listen_to(struct tool_result *r, const struct tool_ask *a, int fd[2],
+                      struct patience *w)
 {
     struct pollfd p[2] = {{.fd = fd[0], .events = POLLIN}, {.fd = fd[1], .events = POLLIN}};
 
     while (p[0].fd >= 0 || p[1].fd >= 0) {
-        int64_t left_ms = (until - clock_ns()) / 1000000;
+        int n = patience_poll(w, p, 2);
 
-        if (left_ms <= 0) {
+        if (n < 0) {
             r->end = TOOL_LATE;
             return false;
         }
-        if (poll(p, 2, (int)MIN(left_ms, 60000)) <= 0)
+        if (n == 0)
             continue;
         if (p[0].revents && !take(p[0].fd, &r->out, a->max_out + 1))
             p[0].fd = -1;
@@ -54,13 +55,14 @@ static bool listen_to(struct tool_result *r, const struct tool_ask *a, int fd[2]
 }
 
 /* It has closed its streams, so it is about to end; if not, it is made to. */
-static void await_end(struct tool_result *r, pid_t pid, bool was_quiet, int64_t until)
+static void await_end(struct tool_result *r, pid_t pid, bool was_quiet, struct patience *w)
 {
-    const struct timespec nap = {.tv_nsec = 1000000};
+    const struct timespec nap = {.tv_nsec = NAP_NS};
     pid_t ended = 0;
     int status = 0;
 
-    while (was_quiet && (ended = waitpid(pid, &status, WNOHANG)) == 0 && clock_ns() < until)
+    for (; was_quiet && (ended = waitpid(pid, &status, WNOHANG)) == 0 && w->left_ns > 0;
+         w->left_ns -= NAP_NS)
         nanosleep(&nap, NULL);
     if (ended == 0) {
         r->end = was_quiet ? TOOL_LATE : r->end;
@@ -83,7 +85,7 @@ static int cannot_start(const char *path, int e)
 
 int tool_run(struct tool_result *r, const struct tool_ask *a)
 {
-    int64_t until = clock_ns() + (int64_t)a->timeout_ms * 1000000;
+    struct patience w = patience_of(a->timeout_ms);
     int out[2], complaint[2], e, both[2];
     pid_t pid;
 
@@ -104,7 +106,7 @@ int tool_run(struct tool_result *r, const struct tool_ask *a)
             r->out.p = mem_big(a->expect + 1);
             r->out.cap = r->out.p ? a->expect + 1 : 0;
         }
-        await_end(r, pid, listen_to(r, a, both, until), until);
+        await_end(r, pid, listen_to(r, a, both, &w), &w);
     }
     close(out[0]);
     close(complaint[0]);

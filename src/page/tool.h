@@ -12,7 +12,7 @@ struct tool_ask {
     int input;               /* its standard input: an open file */
     size_t expect;           /* bytes of output to make room for */
     size_t max_out;          /* bytes of output at most */
-    int timeout_ms;          /* of wall time */
+    int timeout_ms;          /* of waiting (patience.h) */
 };
 
 enum tool_end {

@@ -7,6 +7,7 @@
 #include "hang.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -371,6 +372,38 @@ static void sandbox_limits_memory_and_time(void **state)
         assert_int_equal(RUN("--probe", "memory"), 0);
     status = RUN("--cpu-s", "1", "--probe", "cpu");
     assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGXCPU);
+}
+
+static void opening_fails(const char *body, const struct page_source_options *o, int code,
+                          const char *text)
+{
+    struct page_source_options mine = *o;
+    struct buf b = make("3 0 R", 1, 1);
+    struct page_source *s;
+    struct page_doc d;
+    char path[64];
+
+    helper_script(path, body);
+    mine.helper = path;
+    assert_int_equal(page_source_open_with(&s, &mine), 0);
+    assert_int_equal(open_bytes(&d, s, &b), code);
+    if (!strstr(err_text(), text))
+        fail_msg("\"%s\", expected \"%s\"", err_text(), text);
+    page_doc_close(&d);
+    page_source_close(s);
+    buf_reset(&b);
+    unlink(path);
+}
+
+/* Who computes too long has used up its time; who sleeps is waited for, but not for ever. */
+static void time_of_a_program(void **state)
+{
+    page_source_close(source());
+    opening_fails("exec '" HELPER "' \"$@\" --probe cpu", &(struct page_source_options){.cpu_s = 1},
+                  RECTO_ETOOLARGE, "more time than the decoder may use");
+    opening_fails("kill -STOP $$", &(struct page_source_options){.timeout_ms = 400}, RECTO_ERENDER,
+                  "took too long");
 }
 
 int main(void)
@@ -385,6 +418,7 @@ int main(void)
         cmocka_unit_test(not_documents),
         cmocka_unit_test(sandbox_holds),
         cmocka_unit_test(sandbox_limits_memory_and_time),
+        cmocka_unit_test(time_of_a_program),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
