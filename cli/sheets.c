@@ -214,9 +214,10 @@ bool sheets_close(struct sheets *s, bool keeps)
     int n_format = s->run->plan.n_format;
 
     for (int f = 0; f < n_format; f++) {
-        int rc = recto_writer_close(s->sheet[f].writer);
         if (keeps)
-            check(&s->sheet[f], rc);
+            check(&s->sheet[f], recto_writer_close(s->sheet[f].writer));
+        else
+            recto_writer_abort(s->sheet[f].writer);
     }
     if (keeps && !s->side_dir)
         end_on_stdout(s);

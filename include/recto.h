@@ -439,8 +439,9 @@ const struct recto_format *recto_format_find(const char *name); /* NULL: no such
 /* What the writer is to know and to do. Everything is borrowed until recto_writer_close. */
 struct recto_write_options {
     size_t size;
-    /* Draws a page again when its pixels are needed; opened with the dpi the pages were read at. NULL: there are no
-     * pixels, so figures are left out and lines are placed by guess. */
+    /* Draws a page again when its pixels are needed, once for all writers of one document that are at the same page; they
+     * belong to one thread at a time. Opened with the dpi the pages were read at. NULL: there are no pixels, so figures are
+     * left out and lines are placed by guess. */
     struct recto_document *doc;
     const char *name; /* of the source, for people: "report.pdf"; NULL: unknown */
     const char *stem; /* of links: STEM.files/p0001-f1.jpg; NULL: no side files, no links to them */
@@ -485,6 +486,8 @@ int recto_writer_open(struct recto_writer **out, const char *format,
 int recto_writer_page(struct recto_writer *w, const struct recto_page *page);
 /* Write the end and free; NULL is fine. After a failure only the second. */
 int recto_writer_close(struct recto_writer *w);
+/* Free, without an end: what was written is not to be kept. NULL is fine. */
+void recto_writer_abort(struct recto_writer *w);
 
 /* Pages, in order, in a text format with all options at their defaults; a new NUL-terminated string in *out
  * (recto_free). RECTO_EUSAGE: no such format. */

@@ -20,7 +20,19 @@ struct recto_document {
     bool has_told;             /* warnings about the document as a whole go with its first look */
     struct copy_source copied; /* for a searchable copy: what was found while drawing */
     struct searchable searchable; /* over it */
+    struct pixels pixels;         /* of its writers, which draw each page once */
 };
+
+/* ---- the pixels of its writers ---------------------------------------------------------------- */
+
+static int draw(void *doc, int page, struct recto_image *image)
+{
+    struct recto_document *d = doc;
+
+    page_note_reset(&d->copied.note);
+    d->copied.n_note = page;
+    return page_doc_draw(&d->doc, d->source, page, image, &d->copied.note);
+}
 
 int recto_document_open(struct recto_document **out, const struct recto_input *in,
                         const struct recto_settings *s)
@@ -35,6 +47,7 @@ int recto_document_open(struct recto_document **out, const struct recto_input *i
     TRY_OUT(page_doc_open(&d->doc, d->source, in));
     d->copied = (struct copy_source){.doc = &d->doc, .source = d->source};
     d->searchable = copy_of(&d->copied);
+    d->pixels = (struct pixels){.draw = draw, .ctx = d};
     *out = d;
     return 0;
 out:
@@ -128,6 +141,7 @@ void recto_document_close(struct recto_document *d)
     if (!d)
         return;
     page_doc_close(&d->doc);
+    pixels_reset(&d->pixels);
     page_note_reset(&d->copied.note);
     page_source_close(d->source);
     settings_reset(&d->set);
@@ -140,21 +154,12 @@ void recto_image_reset(struct recto_image *image)
     *image = (struct recto_image){0};
 }
 
-/* ---- the pixels of a writer ------------------------------------------------------------------ */
-
-static int draw(void *doc, int page, struct recto_image *image)
-{
-    struct recto_document *d = doc;
-
-    page_note_reset(&d->copied.note);
-    d->copied.n_note = page;
-    return page_doc_draw(&d->doc, d->source, page, image, &d->copied.note);
-}
+/* ---- writing it -------------------------------------------------------------------------------- */
 
 int recto_writer_open(struct recto_writer **out, const char *format,
                       const struct recto_write_options *o, recto_sink_fn *sink, void *ctx)
 {
-    TRY(writer_open(out, format, o, sink, ctx, o->doc ? draw : NULL, o->doc));
+    TRY(writer_open(out, format, o, sink, ctx, o->doc ? &o->doc->pixels : NULL));
     if (o->doc)
         (*out)->searchable = &o->doc->searchable;
     return 0;

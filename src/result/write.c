@@ -111,36 +111,36 @@ void writer_warn(struct recto_writer *w, const char *fmt, ...)
     w->opts.warn(w->opts.warn_ctx, line);
 }
 
+static const struct recto_image *no_pixels(struct recto_writer *w)
+{
+    if (!w->has_warned_pixels)
+        writer_warn(w,
+                    "%s: without the pages' pixels there are no figures, and lines are placed by "
+                    "guess",
+                    w->kind->format.name);
+    w->has_warned_pixels = true;
+    return NULL;
+}
+
 const struct recto_image *writer_pixels(struct recto_writer *w, const struct recto_page *p)
 {
+    const struct recto_image *im;
     int rc;
 
     if (p->status == RECTO_PAGE_ERROR)
         return NULL;
-    if (w->n_image == p->number && w->n_image)
-        return w->image.rgb ? &w->image : NULL;
-    recto_image_reset(&w->image);
-    w->n_image = p->number;
-    if (!w->draw) {
-        if (!w->has_warned_pixels)
-            writer_warn(w,
-                        "%s: without the pages' pixels there are no figures, and lines are "
-                        "placed by guess",
-                        w->kind->format.name);
-        w->has_warned_pixels = true;
-        return NULL;
-    }
-    rc = w->draw(w->draw_ctx, p->number, &w->image);
-    if (rc == 0 && (w->image.width != p->width || w->image.height != p->height)) {
+    if (!w->pixels)
+        return no_pixels(w);
+    rc = pixels_get(w->pixels, p->number, &im);
+    if (rc == 0 && (im->width != p->width || im->height != p->height))
         rc = err(RECTO_ESHAPE,
-                 "it is %d x %d now and was %d x %d: open the document as it was read",
-                 w->image.width, w->image.height, p->width, p->height);
-        recto_image_reset(&w->image);
-    }
-    if (rc < 0)
+                 "it is %d x %d now and was %d x %d: open the document as it was read", im->width,
+                 im->height, p->width, p->height);
+    if (rc < 0 && w->warned_page != p->number)
         writer_warn(w, "page %d could not be drawn again for %s: %s", p->number,
                     w->kind->format.name, err_text());
-    return rc < 0 ? NULL : &w->image;
+    w->warned_page = rc < 0 ? p->number : w->warned_page;
+    return rc < 0 ? NULL : im;
 }
 
 str writer_text(const struct recto_writer *w, const struct recto_block *b, struct buf *joined)
@@ -194,14 +194,13 @@ static void writer_free(struct recto_writer *w)
 {
     if (w->kind->reset)
         w->kind->reset(w);
-    recto_image_reset(&w->image);
     buf_reset(&w->out);
     free(w->state);
     free(w);
 }
 
 int writer_open(struct recto_writer **out, const char *format, const struct recto_write_options *o,
-                recto_sink_fn *sink, void *ctx, draw_fn *draw, void *draw_ctx)
+                recto_sink_fn *sink, void *ctx, struct pixels *pixels)
 {
     const struct writer *kind = find(format);
     struct recto_write_options opts;
@@ -216,7 +215,7 @@ int writer_open(struct recto_writer **out, const char *format, const struct rect
     w->kind = kind;
     w->opts = opts;
     w->sink = sink, w->sink_ctx = ctx;
-    w->draw = draw, w->draw_ctx = draw_ctx;
+    w->pixels = pixels;
     w->state = kind->state_size ? mem_zero(1, kind->state_size) : NULL;
     rc = hand_over(w, kind->open ? kind->open(w) : 0);
     if (rc < 0) {
@@ -247,6 +246,12 @@ int recto_writer_close(struct recto_writer *w)
     return rc;
 }
 
+void recto_writer_abort(struct recto_writer *w)
+{
+    if (w)
+        writer_free(w);
+}
+
 /* ---- without files --------------------------------------------------------------------------- */
 
 static int into_buf(void *ctx, const char *side, const void *bytes, size_t n)
@@ -267,12 +272,16 @@ int recto_write(const char *format, const struct recto_page *const *page, int n_
     *out = NULL;
     *n_out = 0;
     recto_write_options_init(&opts);
-    rc = writer_open(&w, format, &opts, into_buf, &b, NULL, NULL);
+    rc = writer_open(&w, format, &opts, into_buf, &b, NULL);
     if (!w)
         return rc;
     for (int i = 0; i < n_page && rc == 0; i++)
         rc = recto_writer_page(w, page[i]);
-    if (recto_writer_close(w) < 0 || rc < 0) {
+    if (rc == 0)
+        rc = recto_writer_close(w);
+    else
+        recto_writer_abort(w);
+    if (rc < 0) {
         buf_reset(&b);
         return rc;
     }

@@ -9,10 +9,7 @@
 #define RECTO_RESULT_WRITER_H
 
 #include "base/str.h"
-#include "recto.h"
-
-/* Draws a page of the source (1-based) again; recto_image_reset frees it. 0 or a negative code. */
-typedef int draw_fn(void *ctx, int page, struct recto_image *image);
+#include "result/pixels.h"
 
 struct writer {
     struct recto_format format; /* what the public API says of it */
@@ -36,11 +33,9 @@ struct recto_writer {
     /* the rest belongs to write.c */
     recto_sink_fn *sink;
     void *sink_ctx;
-    draw_fn *draw; /* NULL: there are no pixels */
-    void *draw_ctx;
-    struct recto_image image; /* of page n_image; one at a time */
-    int n_image;
-    bool has_warned_pixels;
+    struct pixels *pixels;  /* shared with other writers; NULL: there are none */
+    int warned_page;        /* told that this page's cannot be had */
+    bool has_warned_pixels; /* told that there are none */
     int error;
 };
 
@@ -49,12 +44,12 @@ extern const struct writer writer_md, writer_txt, writer_html, writer_json, writ
     writer_hocr, writer_alto, writer_csv, writer_mmd, writer_raw, writer_pdf, writer_overlay,
     writer_figures;
 
-/* recto_writer_open with any source of pixels. */
+/* recto_writer_open with any source of pixels, borrowed like o. */
 int writer_open(struct recto_writer **out, const char *format, const struct recto_write_options *o,
-                recto_sink_fn *sink, void *ctx, draw_fn *draw, void *draw_ctx);
+                recto_sink_fn *sink, void *ctx, struct pixels *pixels);
 
-/* The pixels of a page, drawn on the first call for it and kept until another page's are asked
- * for; of the size that the page says. NULL when there are none: the writer does without, and the
+/* The pixels of a page, of the size that the page says; until another page's are asked for, by this writer or one that
+ * shares them. NULL when there are none: the writer does without, and the
  * user has been told. */
 const struct recto_image *writer_pixels(struct recto_writer *w, const struct recto_page *p);
 

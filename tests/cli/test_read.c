@@ -287,6 +287,11 @@ int recto_writer_close(struct recto_writer *w)
     return 0;
 }
 
+void recto_writer_abort(struct recto_writer *w)
+{
+    free(w);
+}
+
 int recto_document_open(struct recto_document **out, const struct recto_input *in,
                         const struct recto_settings *s)
 {

@@ -1,26 +1,11 @@
 /* HTML, CSV, hOCR, ALTO, JSON lines: the worked example, what each rule says, hostile text, and what other programs say
  * of the files (xmllint with ALTO's own schema, cmark, jsonschema). */
-#include "unit/result_pages.h"
+#include "programs.h"
+#include "unit/written.h"
 
-#include "base/file.h"
-#include "result/writer.h"
-
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#define TABLE "<table><tr><td>A</td><td>B</td></tr><tr><td>1</td><td>2</td></tr></table>"
-
-/* The page of the example: 1998 x 2997 pixels, six blocks. */
 /* clang-format off */
-static const char example[] =
-    REF("title") DET("[[100, 50, 500, 80]]") "\n# Report\n\n"
-    REF("text") DET("[[100, 100, 899, 160]]") "\nCost is $5 (2024).\n\n"
-    REF("equation") DET("[[300, 180, 700, 220]]") "\n\\[ E \\coloneqq mc^{2} \\quad (1) \\]\n\n"
-    REF("table") DET("[[100, 240, 899, 330]]") "\n" TABLE "\n\n"
-    REF("image") DET("[[100, 350, 500, 600]]") "\n\n\n"
-    REF("figure_title") DET("[[100, 610, 500, 640]]") "\nFig. 1. Map";
-
 static const char hostile[] =
     REF("<b onload=x>\"'") DET("[[1, 1, 900, 99]]") "\n<script>alert(1)</script> & \"q\" ]]> --> \x07\n\n"
     REF("table") DET("[[1, 100, 900, 199]]") "\n<table><tr><td><script>alert(1)</script></td>"
@@ -35,24 +20,6 @@ static const char *const names[] = {"md",   "txt",  "html", "json", "jsonl",
                                     "hocr", "alto", "csv",  "mmd",  "raw"};
 
 /* ---- writing --------------------------------------------------------------------------------- */
-
-struct taken {
-    struct buf main, sides; /* sides: "NAME:content\n" of each */
-};
-
-static int take(void *ctx, const char *side, const void *bytes, size_t n)
-{
-    struct taken *t = ctx;
-
-    if (side) {
-        buf_fmt(&t->sides, "%s:", side);
-        buf_add(&t->sides, bytes, n);
-        buf_char(&t->sides, '\n');
-    } else {
-        buf_add(&t->main, bytes, n);
-    }
-    return 0;
-}
 
 static int draw(void *ctx, int page, struct recto_image *im)
 {
@@ -74,23 +41,19 @@ static struct recto_write_options options(void)
     return o;
 }
 
-/* Write n pages; the main file stays until the next call. */
-static struct taken taken;
+/* Write n pages; the files stay until the next call. */
+static struct written taken;
 
 static const char *write_pages(const char *format, const struct recto_write_options *o,
                                struct recto_page *p, int n, bool has_pixels)
 {
-    struct recto_writer *w;
+    struct pixels pixels = {.draw = draw, .ctx = &p[0]};
+    const char *main;
 
-    buf_clear(&taken.main);
-    buf_clear(&taken.sides);
-    assert_int_equal(writer_open(&w, format, o, take, &taken, has_pixels ? draw : NULL, &p[0]), 0);
-    for (int i = 0; i < n; i++)
-        assert_int_equal(recto_writer_page(w, &p[i]), 0);
-    assert_int_equal(recto_writer_close(w), 0);
-    buf_add(&taken.main, "", 0);
-    buf_add(&taken.sides, "", 0);
-    return taken.main.p;
+    written_reset(&taken);
+    main = written(&taken, format, o, has_pixels ? &pixels : NULL, p, n);
+    pixels_reset(&pixels);
+    return main;
 }
 
 static const char *write_text(const char *format, const struct recto_write_options *o,
@@ -105,11 +68,11 @@ static const char *write_text(const char *format, const struct recto_write_optio
     return out;
 }
 
-static struct recto_page example_page(void)
+/* The same page from a PDF, read well. */
+static struct recto_page pdf_page(void)
 {
-    struct recto_page p = PAGE(example);
+    struct recto_page p = example_page();
 
-    p.width = 1998, p.height = 2997;
     p.tiles_w = 2, p.tiles_h = 3;
     p.conf = 0.9931;
     p.dpi = 216;
@@ -130,26 +93,17 @@ static void expect_has(const char *text, const char *part)
 /* Run `command FILE` on the main file; its output. The command must exist and succeed. */
 static const char *run_on_main(const char *command)
 {
-    static char out[1 << 16];
-    char path[] = "/tmp/recto-formats-XXXXXX", line[1024];
-    int fd = mkstemp(path), status;
-    FILE *f;
-    size_t n;
+    static struct buf said;
+    char *path = keep_file(&taken.main, "format");
+    int status;
 
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, taken.main.p, taken.main.n), (ssize_t)taken.main.n);
-    close(fd);
-    snprintf(line, sizeof line, command, path);
-    f = popen(line, "r");
-    assert_non_null(f);
-    n = fread(out, 1, sizeof out - 1, f);
-    out[n] = 0;
-    status = pclose(f);
+    buf_reset(&said);
+    said = shell(command, path, &status);
     unlink(path);
     if (status)
-        print_error("%s: %s\n%s\n", line, out, taken.main.p);
+        print_error("%s: %s\n%s\n", command, said.p, taken.main.p);
     assert_int_equal(status, 0);
-    return out;
+    return said.p;
 }
 
 #define ALTO_DIR SOURCE_DIR "/tests/fixtures/alto"
@@ -176,7 +130,7 @@ static void check_json(void)
 static void test_html(void **state)
 {
     struct recto_write_options o = options();
-    struct recto_page p = example_page();
+    struct recto_page p = pdf_page();
     const char *html;
 
     o.stem = "x";
@@ -207,7 +161,7 @@ static void test_html(void **state)
 static void test_hocr(void **state)
 {
     struct recto_write_options o = options();
-    struct recto_page p = example_page();
+    struct recto_page p = pdf_page();
     const char *hocr = write_pages("hocr", &o, &p, 1, false);
 
     expect_has(hocr, "<meta name=\"ocr-system\" content=\"recto " RECTO_VERSION "\"/>");
@@ -228,8 +182,7 @@ static void test_hocr(void **state)
 static void test_alto(void **state)
 {
     struct recto_write_options o = options();
-    struct recto_page p[3] = {
-        example_page(), {.number = 2, .status = RECTO_PAGE_ERROR}, PAGE(hostile)};
+    struct recto_page p[3] = {pdf_page(), {.number = 2, .status = RECTO_PAGE_ERROR}, PAGE(hostile)};
     const char *alto = write_pages("alto", &o, p, 1, false);
 
     expect_has(alto, "<String CONTENT=\"Report\" HPOS=\"200\" VPOS=\"150\" WIDTH=\"800\" "
@@ -253,7 +206,7 @@ static void test_csv(void **state)
         "<table><tr><td rowspan=2>a,b</td><td colspan=2>say \"hi\"</td></tr><tr><td>=1+1</td>"
         "<td>\\( x \\)<br>y</td></tr></table> and <table><tr><td>o<table><tr><td>p<td>q</table></td></tr></table>";
     struct recto_write_options o = options();
-    struct recto_page p = example_page();
+    struct recto_page p = pdf_page();
 
     assert_string_equal(write_pages("csv", &o, &p, 1, false), "A,B\r\n1,2\r\n");
     recto_page_reset(&p);
@@ -270,7 +223,7 @@ static void test_csv(void **state)
 static void test_json(void **state)
 {
     struct recto_write_options o = options();
-    struct recto_page p[4] = {example_page(),
+    struct recto_page p[4] = {pdf_page(),
                               {.number = 2, .status = RECTO_PAGE_ERROR},
                               PAGE(hostile),
                               {.number = 4, .status = RECTO_PAGE_BLANK}};
@@ -321,7 +274,7 @@ static void test_html_text(void **state)
 static void test_html_rest(void **state)
 {
     expect_html("a\\( x<y \\)b", "<p>a<span class=\"math\">\\( x&lt;y \\)</span>b</p>\n");
-    expect_html("a" TABLE "b", "<p>a</p>\n" TABLE "\n<p>b</p>\n");
+    expect_html("a" EXAMPLE_TABLE "b", "<p>a</p>\n" EXAMPLE_TABLE "\n<p>b</p>\n");
     expect_html(REF("title") DET("[]") "\n# A\nB <b>c", "<h1>A B <b>c</b></h1>\n");
     expect_html(REF("sub_title") DET("[]") "\n### A", "<h3>A</h3>\n");
     expect_html(REF("code") DET("[]") "\n```\na < b\n```", "<pre>a &lt; b</pre>\n");
@@ -400,7 +353,7 @@ static void test_hostile(void **state)
 static void test_cmark(void **state)
 {
     struct recto_write_options o = options();
-    struct recto_page p = example_page();
+    struct recto_page p = pdf_page();
     const char *html;
 
     o.stem = "x y";
@@ -408,7 +361,7 @@ static void test_cmark(void **state)
     html = run_on_main("cmark --unsafe %s");
     expect_has(html, "<h1>Report</h1>");
     expect_has(html, "<p>Cost is $5 (2024).</p>");
-    expect_has(html, TABLE);
+    expect_has(html, EXAMPLE_TABLE);
     expect_has(html, "<img src=\"x%20y.files/p0001-f1.jpg\" alt=\"Fig. 1. Map\" />");
     expect_has(html, "<em>Fig. 1. Map</em>");
     write_text("md", &o,

@@ -1,10 +1,9 @@
 /* The published scripts' text: 200 stored texts against a transcription in Python, the worked example,
  * and the files of several pages. */
-#include "unit/result_pages.h"
+#include "unit/written.h"
 
 #include "base/json.h"
 #include "result/official.h"
-#include "result/writer.h"
 
 #include <string.h>
 
@@ -43,43 +42,22 @@ static void test_stored(void **state)
     json_decref(root);
 }
 
-static int take(void *out, const char *side, const void *bytes, size_t n)
-{
-    assert_null(side);
-    buf_add(out, bytes, n);
-    return 0;
-}
-
 static void expect_pages(const char *format, const char *mode, struct recto_page *p, int n,
                          const char *want)
 {
     struct recto_write_options o;
-    struct recto_writer *w;
-    struct buf b = {0};
+    struct written w = {0};
 
     recto_write_options_init(&o);
     o.official = mode;
-    buf_add(&b, "", 0);
-    assert_int_equal(recto_writer_open(&w, format, &o, take, &b), 0);
-    for (int i = 0; i < n; i++)
-        assert_int_equal(recto_writer_page(w, &p[i]), 0);
-    assert_int_equal(recto_writer_close(w), 0);
-    assert_string_equal(b.p, want);
-    buf_reset(&b);
+    assert_string_equal(written(&w, format, &o, NULL, p, n), want);
+    assert_int_equal(w.n_side, 0);
+    written_reset(&w);
 }
 
-#define TABLE "<table><tr><td>A</td><td>B</td></tr><tr><td>1</td><td>2</td></tr></table>"
 #define SPLIT "\n\n<--- Page Split --->\n"
 
-/* clang-format off */
-static const char example[] =
-    REF("title") DET("[[100, 50, 500, 80]]") "\n# Report\n\n"
-    REF("text") DET("[[100, 100, 899, 160]]") "\nCost is $5 (2024).\n\n"
-    REF("equation") DET("[[300, 180, 700, 220]]") "\n\\[ E \\coloneqq mc^{2} \\quad (1) \\]\n\n"
-    REF("table") DET("[[100, 240, 899, 330]]") "\n" TABLE "\n\n"
-    REF("image") DET("[[100, 350, 500, 600]]") "\n\n\n"
-    REF("figure_title") DET("[[100, 610, 500, 640]]") "\nFig. 1. Map";
-/* clang-format on */
+static const char example[] = EXAMPLE;
 
 static void test_example(void **state)
 {
@@ -90,13 +68,14 @@ static void test_example(void **state)
 
     expect_pages(
         "mmd", "image", &p, 1,
-        "\n# Report\n\n\nCost is $5 (2024).\n\n\n\\[ E := mc^{2} \\quad (1) \\]\n\n\n" TABLE
+        "\n# Report\n\n\nCost is $5 (2024).\n\n\n\\[ E := mc^{2} \\quad (1) \\]\n\n\n" EXAMPLE_TABLE
         "\n\n![](images/0.jpg)\n\n\n\n\nFig. 1. Map");
-    expect_pages("mmd", "pdf", &p, 1,
-                 "\n# Report\n\nCost is $5 (2024).\n\n\\[ E := mc^{2} \\quad (1) \\]\n\n" TABLE
-                 "\n\n![](images/0_0.jpg)\n\nFig. 1. Map" SPLIT);
+    expect_pages(
+        "mmd", "pdf", &p, 1,
+        "\n# Report\n\nCost is $5 (2024).\n\n\\[ E := mc^{2} \\quad (1) \\]\n\n" EXAMPLE_TABLE
+        "\n\n![](images/0_0.jpg)\n\nFig. 1. Map" SPLIT);
     expect_pages("mmd", "eval", &p, 1,
-                 "\n# Report\n\nCost is $5 (2024).\n\n\\[E \\coloneqq mc^{2}\\]\n\n" TABLE
+                 "\n# Report\n\nCost is $5 (2024).\n\n\\[E \\coloneqq mc^{2}\\]\n\n" EXAMPLE_TABLE
                  "\n\nFig. 1. Map");
 }
 

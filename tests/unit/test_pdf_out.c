@@ -1,6 +1,7 @@
 /* recto-pdf through its client: pages of the samples get text, pictures become pages, and what goes wrong. qpdf, pdftotext
  * and pdftoppm judge the files. */
 #include "page_files.h"
+#include "programs.h"
 
 #include "base/mem.h"
 #include "helper/pdfout/content.h"
@@ -9,7 +10,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/wait.h>
 
 #define PDF_HELPER BIN_DIR "/recto-pdf"
@@ -72,33 +72,6 @@ static void stop(struct work *w)
     buf_reset(&w->file);
     page_doc_close(&w->doc);
     page_source_close(w->source);
-}
-
-/* What a command prints; "" when it fails. */
-static struct buf shell(const char *fmt, const char *path)
-{
-    char command[256], some[4096];
-    struct buf b = {0};
-    FILE *p;
-
-    snprintf(command, sizeof command, fmt, path);
-    p = popen(command, "r");
-    assert_non_null(p);
-    for (size_t n; (n = fread(some, 1, sizeof some, p)) > 0;)
-        buf_add(&b, some, n);
-    if (pclose(p) != 0)
-        buf_clear(&b);
-    buf_add(&b, "", 0);
-    return b;
-}
-
-static bool shell_says(const char *fmt, const char *path, const char *what)
-{
-    struct buf b = shell(fmt, path);
-    bool is_there = b.p && strstr(b.p, what);
-
-    buf_reset(&b);
-    return is_there;
 }
 
 /* ---- documents ---- */

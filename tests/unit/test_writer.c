@@ -132,6 +132,7 @@ static void warned(void *ctx, const char *line)
 static void test_pixels(void **state)
 {
     static const char two[] = REF("image") DET("[[0, 0, 999, 999], [0, 0, 600, 600]]") "\n";
+    struct pixels pixels = {.draw = draw};
     struct recto_write_options o;
     struct recto_writer *w;
     struct sink s = {0};
@@ -143,7 +144,7 @@ static void test_pixels(void **state)
     o.warn = warned;
     o.warn_ctx = &warnings;
     n_drawn = 0;
-    assert_int_equal(writer_open(&w, "md", &o, take, &s, draw, NULL), 0);
+    assert_int_equal(writer_open(&w, "md", &o, take, &s, &pixels), 0);
     p[3].status = RECTO_PAGE_ERROR;
     for (int i = 0; i < 4; i++) {
         p[i].number = i + 1;
@@ -166,9 +167,64 @@ static void test_pixels(void **state)
     assert_int_equal(recto_writer_close(w), 0);
     assert_string_equal(warnings.p, "md: without the pages' pixels there are no figures, and lines "
                                     "are placed by guess\n");
+    pixels_reset(&pixels);
     for (int i = 0; i < 4; i++)
         recto_page_reset(&p[i]);
     buf_reset(&warnings);
+    buf_reset(&s.text);
+}
+
+/* Three writers at the same page share its drawing, and each says so when there is none. */
+static void test_shared_pixels(void **state)
+{
+    static const char *const formats[] = {"html", "overlay", "figures"};
+    struct pixels pixels = {.draw = draw};
+    struct recto_page p = PAGE(REF("image") DET("[[0, 0, 999, 999]]") "\n");
+    struct recto_writer *w[COUNT(formats)];
+    struct recto_write_options o;
+    struct buf warnings = {0};
+    struct sink s = {0};
+
+    recto_write_options_init(&o);
+    o.stem = "x";
+    o.warn = warned, o.warn_ctx = &warnings;
+    p.width = p.height = 16;
+    n_drawn = 0;
+    for (size_t i = 0; i < COUNT(formats); i++)
+        assert_int_equal(writer_open(&w[i], formats[i], &o, take, &s, &pixels), 0);
+    for (p.number = 1; p.number <= 3; p.number++) /* the third cannot be drawn */
+        for (size_t i = 0; i < COUNT(formats); i++)
+            assert_int_equal(recto_writer_page(w[i], &p), 0);
+    assert_int_equal(n_drawn, 3);
+    assert_string_equal(warnings.p,
+                        "page 3 could not be drawn again for html: the helper died\n"
+                        "page 3 could not be drawn again for overlay: the helper died\n"
+                        "page 3 could not be drawn again for figures: the helper died\n");
+    for (size_t i = 0; i < COUNT(formats); i++)
+        recto_writer_abort(w[i]);
+    pixels_reset(&pixels);
+    recto_page_reset(&p);
+    buf_reset(&warnings);
+    buf_reset(&s.text);
+}
+
+/* What is not kept gets no end. */
+static void test_abort(void **state)
+{
+    struct recto_page p = PAGE("A");
+    struct recto_write_options o;
+    struct recto_writer *w;
+    struct sink s = {0};
+    int n_call;
+
+    recto_write_options_init(&o);
+    assert_int_equal(recto_writer_open(&w, "json", &o, take, &s), 0);
+    assert_int_equal(recto_writer_page(w, &p), 0);
+    n_call = s.n_call;
+    recto_writer_abort(w);
+    assert_int_equal(s.n_call, n_call);
+    recto_writer_abort(NULL);
+    recto_page_reset(&p);
     buf_reset(&s.text);
 }
 
@@ -214,7 +270,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_formats),      cmocka_unit_test(test_options),
         cmocka_unit_test(test_older_caller), cmocka_unit_test(test_failing_sink),
-        cmocka_unit_test(test_pixels),       cmocka_unit_test(test_document),
+        cmocka_unit_test(test_pixels),       cmocka_unit_test(test_shared_pixels),
+        cmocka_unit_test(test_abort),        cmocka_unit_test(test_document),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

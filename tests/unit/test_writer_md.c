@@ -1,27 +1,13 @@
 /* Markdown and plain text: the worked example of the format table, then each rule. */
-#include "unit/result_pages.h"
+#include "unit/written.h"
 
 #include "base/json.h"
 #include "result/markdown.h"
 #include "result/plain.h"
-#include "result/writer.h"
 #include "hang.h"
 
 #include <string.h>
 #include <time.h>
-
-#define TABLE "<table><tr><td>A</td><td>B</td></tr><tr><td>1</td><td>2</td></tr></table>"
-
-/* The page of the example: 1998 x 2997 pixels, six blocks. */
-/* clang-format off */
-static const char example[] =
-    REF("title") DET("[[100, 50, 500, 80]]") "\n# Report\n\n"
-    REF("text") DET("[[100, 100, 899, 160]]") "\nCost is $5 (2024).\n\n"
-    REF("equation") DET("[[300, 180, 700, 220]]") "\n\\[ E \\coloneqq mc^{2} \\quad (1) \\]\n\n"
-    REF("table") DET("[[100, 240, 899, 330]]") "\n" TABLE "\n\n"
-    REF("image") DET("[[100, 350, 500, 600]]") "\n\n\n"
-    REF("figure_title") DET("[[100, 610, 500, 640]]") "\nFig. 1. Map";
-/* clang-format on */
 
 /* A page whose upper half is white and whose lower half has many colours. */
 static int draw(void *ctx, int page, struct recto_image *im)
@@ -35,22 +21,6 @@ static int draw(void *ctx, int page, struct recto_image *im)
     return 0;
 }
 
-struct taken {
-    struct buf main, sides; /* sides: "NAME:first bytes in hex " of each */
-};
-
-static int take(void *ctx, const char *side, const void *bytes, size_t n)
-{
-    struct taken *t = ctx;
-    const unsigned char *p = bytes;
-
-    if (side)
-        buf_fmt(&t->sides, "%s:%02x%02x ", side, p[0], p[1]);
-    else
-        buf_add(&t->main, bytes, n);
-    return 0;
-}
-
 static struct recto_write_options options(void)
 {
     struct recto_write_options o;
@@ -59,27 +29,42 @@ static struct recto_write_options options(void)
     return o;
 }
 
+/* "NAME:first two bytes in hex " of each side file. */
+static void list_sides(struct buf *out, const struct written *t)
+{
+    str all = buf_view(&t->sides);
+
+    for (int i = 0; i < t->n_side; i++) {
+        size_t colon = str_find(all, STR(":"), 0), next;
+
+        buf_add(out, all.p, colon);
+        buf_fmt(out, ":%02x%02x ", (unsigned char)all.p[colon + 1],
+                (unsigned char)all.p[colon + 2]);
+        next = str_find(all, STR("\np0"), 0) + 1; /* all have such names */
+        all = next < all.n ? (str){all.p + next, all.n - next} : (str){"", 0};
+    }
+    buf_add(out, "", 0);
+}
+
 /* Write pages and compare; pages are freed. sides NULL: there are no pixels. */
 static void expect_files(const char *format, const struct recto_write_options *opts,
                          struct recto_page *page, int n, const char *want, const char *sides)
 {
     struct recto_image size = {page[0].width, page[0].height, NULL};
-    struct recto_writer *w;
-    struct taken t = {0};
+    struct pixels pixels = {.draw = draw, .ctx = &size};
+    struct written t = {0};
+    struct buf list = {0};
 
-    buf_add(&t.main, "", 0);
-    buf_add(&t.sides, "", 0);
-    assert_int_equal(writer_open(&w, format, opts, take, &t, sides ? draw : NULL, &size), 0);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         page[i].number = i + 1;
-        assert_int_equal(recto_writer_page(w, &page[i]), 0);
+    assert_string_equal(written(&t, format, opts, sides ? &pixels : NULL, page, n), want);
+    list_sides(&list, &t);
+    assert_string_equal(list.p, sides ? sides : "");
+    for (int i = 0; i < n; i++)
         recto_page_reset(&page[i]);
-    }
-    assert_int_equal(recto_writer_close(w), 0);
-    assert_string_equal(t.main.p, want);
-    assert_string_equal(t.sides.p, sides ? sides : "");
-    buf_reset(&t.main);
-    buf_reset(&t.sides);
+    buf_reset(&list);
+    written_reset(&t);
+    pixels_reset(&pixels);
 }
 
 static void expect_pages(const char *format, const struct recto_write_options *opts,
@@ -107,28 +92,29 @@ static void expect_txt(const char *in, const char *want)
 static void test_example_md(void **state)
 {
     struct recto_write_options opts = options();
-    struct recto_page p = PAGE(example);
+    struct recto_page p = PAGE(EXAMPLE);
 
     p.width = 1998, p.height = 2997;
     opts.stem = "x";
     expect_files(
         "md", &opts, &p, 1,
-        "# Report\n\nCost is \\$5 (2024).\n\n$$\nE \\coloneqq mc^{2} \\quad (1)\n$$\n\n" TABLE
+        "# Report\n\nCost is \\$5 (2024).\n\n$$\nE \\coloneqq mc^{2} \\quad (1)\n$$\n\n" EXAMPLE_TABLE
         "\n\n![Fig. 1. Map](x.files/p0001-f1.jpg)\n\n*Fig. 1. Map*\n",
         "p0001-f1.jpg:ffd8 ");
 }
 
 static void test_example_stdout(void **state)
 {
-    struct recto_page p = PAGE(example);
+    struct recto_page p = PAGE(EXAMPLE);
     const struct recto_page *list[] = {&p};
     char *out;
     size_t n;
 
     assert_int_equal(recto_write("md", list, 1, &out, &n), 0);
     assert_string_equal(
-        out, "# Report\n\nCost is \\$5 (2024).\n\n$$\nE \\coloneqq mc^{2} \\quad (1)\n$$\n\n" TABLE
-             "\n\n*Fig. 1. Map*\n");
+        out,
+        "# Report\n\nCost is \\$5 (2024).\n\n$$\nE \\coloneqq mc^{2} \\quad (1)\n$$\n\n" EXAMPLE_TABLE
+        "\n\n*Fig. 1. Map*\n");
     assert_int_equal(n, strlen(out));
     free(out);
     assert_int_equal(recto_write("pdf", list, 1, &out, &n), RECTO_EUSAGE);
@@ -140,7 +126,7 @@ static void test_example_stdout(void **state)
 static void test_example_txt(void **state)
 {
     expect_txt(
-        example,
+        EXAMPLE,
         "Report\n\nCost is $5 (2024).\n\nE \\coloneqq mc^{2} \\quad (1)\n\nA\tB\n1\t2\n\nFig. "
         "1. Map\n");
 }
@@ -216,10 +202,10 @@ static void test_safety(void **state)
 
 static void test_tables(void **state)
 {
-    expect_md("a" TABLE "b", "a\n\n" TABLE "\n\nb\n");
+    expect_md("a" EXAMPLE_TABLE "b", "a\n\n" EXAMPLE_TABLE "\n\nb\n");
     expect_md("<table><tr><td>$5 \\( x \\) <script></td></tr>\n\n</table>",
               "<table><tr><td>$5 \\( x \\) &lt;script&gt;</td></tr></table>\n");
-    expect_md("<b>a" TABLE "b", "<b>a</b>\n\n" TABLE "\n\nb\n");
+    expect_md("<b>a" EXAMPLE_TABLE "b", "<b>a</b>\n\n" EXAMPLE_TABLE "\n\nb\n");
 }
 
 static void test_captions(void **state)
@@ -334,7 +320,7 @@ static void test_txt(void **state)
     expect_txt("a\n\\[ y \\]\nb\n\n\\[ z \\]\n\nc", "a\ny\nb\n\nz\n\nc\n");
     expect_txt("- a\n- b", "- a\n- b\n");
     expect_txt("![alt](http://x)", "alt\n");
-    expect_txt("a" TABLE "b", "a\n\nA\tB\n1\t2\n\nb\n");
+    expect_txt("a" EXAMPLE_TABLE "b", "a\n\nA\tB\n1\t2\n\nb\n");
     expect_txt("<table><tr><td>\\( x \\) &lt;b&gt;</td><td># 1</td></tr></table>", "x <b>\t# 1\n");
     expect_txt(REF("code") DET("[]") "\n```c\n# a **b**\n```", "# a **b**\n");
 }

@@ -1,13 +1,13 @@
 /* Searchable PDF, overlay and figures through the public interface, on pages made here: what poppler, MuPDF and qpdf find
  * in the files, and what is drawn. */
 #include "page_files.h"
-#include "unit/result_pages.h"
+#include "programs.h"
+#include "unit/written.h"
 
 #include "base/mem.h"
 #include "result/place.h"
 #include "result/text_font.h"
 #include "result/text_layer.h"
-#include "result/writer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,34 +16,6 @@
 #define SIZE_BOUND(input, pages) ((size_t)(input) + 6144 * (size_t)(pages) + 24576)
 
 /* ---- what is written ---- */
-
-struct made {
-    struct buf main, side; /* side: the last one */
-    char name[64];
-    int n_side;
-};
-
-static int take(void *ctx, const char *side, const void *bytes, size_t n)
-{
-    struct made *m = ctx;
-
-    if (!side) {
-        buf_add(&m->main, bytes, n);
-        return 0;
-    }
-    snprintf(m->name, sizeof m->name, "%s", side);
-    buf_clear(&m->side);
-    buf_add(&m->side, bytes, n);
-    m->n_side++;
-    return 0;
-}
-
-static void made_reset(struct made *m)
-{
-    buf_reset(&m->main);
-    buf_reset(&m->side);
-    *m = (struct made){0};
-}
 
 static struct recto_document *open_document(const char *path)
 {
@@ -59,64 +31,10 @@ static struct recto_document *open_document(const char *path)
     return d;
 }
 
-static int write_as(struct made *m, const char *format, const struct recto_write_options *o,
-                    const struct recto_page *page, int n_page)
-{
-    struct recto_writer *w;
-    int rc = recto_writer_open(&w, format, o, take, m), end;
-
-    for (int i = 0; rc == 0 && i < n_page; i++)
-        rc = recto_writer_page(w, &page[i]);
-    end = recto_writer_close(w);
-    return rc < 0 ? rc : end;
-}
-
-static void write_ok(struct made *m, const char *format, const struct recto_write_options *o,
-                     const struct recto_page *page, int n_page)
-{
-    if (write_as(m, format, o, page, n_page) < 0)
-        fail_msg("%s", err_text());
-}
-
-static char *keep_file(const struct buf *b, const char *name)
-{
-    static char path[2][80];
-    static int k;
-
-    snprintf(path[k ^= 1], sizeof path[k], "/tmp/recto-test-%d-%s", (int)getpid(), name);
-    assert_int_equal(file_write(path[k], buf_view(b)), 0);
-    return path[k];
-}
-
-static struct buf shell(const char *fmt, const char *path)
-{
-    char command[256], some[4096];
-    struct buf b = {0};
-    FILE *p;
-
-    snprintf(command, sizeof command, fmt, path);
-    p = popen(command, "r");
-    assert_non_null(p);
-    for (size_t n; (n = fread(some, 1, sizeof some, p)) > 0;)
-        buf_add(&b, some, n);
-    pclose(p);
-    buf_add(&b, "", 0);
-    return b;
-}
-
-static void expect_sound(const char *path)
-{
-    struct buf b = shell("qpdf --check %s 2>&1", path);
-
-    if (!strstr(b.p, "No syntax or stream encoding errors"))
-        fail_msg("%s", b.p);
-    buf_reset(&b);
-}
-
 /* The words of `want`, separated by spaces, in order and not broken, in what a reader of PDF says. */
 static void expect_words(const char *reader, const char *path, const char *want)
 {
-    struct buf got = shell(reader, path), flat = {0};
+    struct buf got = shell(reader, path, NULL), flat = {0};
 
     for (size_t i = 0; i < got.n; i++) { /* every run of white space is one space */
         bool is_space = (unsigned char)got.p[i] <= ' ';
@@ -167,16 +85,16 @@ static void test_scripts(void **state)
 {
     struct recto_document *d = open_document(SAMPLES "linn.png");
     struct recto_write_options o;
-    struct made m = {0};
+    struct written m = {0};
     struct recto_page p = page_of(d, 1, scripts, 4);
     char *path;
     struct stat st;
 
     recto_write_options_init(&o);
     o.doc = d;
-    write_ok(&m, "pdf", &o, &p, 1);
+    written(&m, "pdf", &o, NULL, &p, 1);
     path = keep_file(&m.main, "scripts.pdf");
-    expect_sound(path);
+    expect_sound_pdf(path);
     for (int i = 0; i < 4; i++) {
         expect_words("pdftotext %s -", path, scripts[i]);
         if (access("/usr/bin/mutool", X_OK) == 0)
@@ -185,7 +103,7 @@ static void test_scripts(void **state)
     assert_int_equal(stat(SAMPLES "linn.png", &st), 0);
     assert_true(m.main.n <= SIZE_BOUND(st.st_size, 1));
     unlink(path);
-    made_reset(&m);
+    written_reset(&m);
     recto_page_reset(&p);
     recto_document_close(d);
 }
@@ -195,21 +113,21 @@ static void test_same_bytes(void **state)
 {
     struct recto_document *d = open_document(SAMPLES "crom.png");
     struct recto_write_options o;
-    struct made a = {0}, b = {0};
+    struct written a = {0}, b = {0};
     struct recto_page p = page_of(d, 1, scripts, 4);
 
     recto_write_options_init(&o);
     o.doc = d;
-    write_ok(&a, "pdf", &o, &p, 1);
-    write_ok(&b, "pdf", &o, &p, 1);
+    written(&a, "pdf", &o, NULL, &p, 1);
+    written(&b, "pdf", &o, NULL, &p, 1);
     assert_int_equal(a.main.n, b.main.n);
     assert_memory_equal(a.main.p, b.main.p, a.main.n);
-    made_reset(&b);
+    written_reset(&b);
     p.status = RECTO_PAGE_ERROR;
     p.n_block = 0;
-    write_ok(&b, "pdf", &o, &p, 1);
-    made_reset(&a);
-    made_reset(&b);
+    written(&b, "pdf", &o, NULL, &p, 1);
+    written_reset(&a);
+    written_reset(&b);
     p.n_block = 4;
     recto_page_reset(&p);
     recto_document_close(d);
@@ -220,7 +138,7 @@ static void test_same_bytes(void **state)
 /* The place of a word by poppler, in points of the page as displayed. */
 static bool word_box(const char *path, const char *word, double box[4])
 {
-    struct buf b = shell("pdftotext -cropbox -bbox %s -", path);
+    struct buf b = shell("pdftotext -cropbox -bbox %s -", path, NULL);
     char *line = b.p;
     bool is_found = false;
 
@@ -255,20 +173,20 @@ static void test_turned_pages(void **state)
         struct recto_write_options o;
         struct recto_page p;
         struct recto_image before, after;
-        struct made m = {0};
+        struct written m = {0};
         double box[4], left, top;
         char *path;
 
         snprintf(source, sizeof source, "/tmp/recto-test-turn-%d.pdf", (int)getpid());
-        done = shell(make[i], source);
+        done = shell(make[i], source, NULL);
         buf_reset(&done);
         d = open_document(source);
         p = page_of(d, 1, word, 1);
         recto_write_options_init(&o);
         o.doc = d;
-        write_ok(&m, "pdf", &o, &p, 1);
+        written(&m, "pdf", &o, NULL, &p, 1);
         path = keep_file(&m.main, "turned.pdf");
-        expect_sound(path);
+        expect_sound_pdf(path);
         assert_true(word_box(path, "Upright", box));
         left = 100 / 999.0 * p.width_pt, top = 100 / 999.0 * p.height_pt;
         /* Within the box: where in it tells the ink. */
@@ -285,7 +203,7 @@ static void test_turned_pages(void **state)
         recto_document_close(copy);
         recto_document_close(d);
         recto_page_reset(&p);
-        made_reset(&m);
+        written_reset(&m);
         unlink(path);
         unlink(source);
     }
@@ -378,7 +296,7 @@ static void test_box_everywhere(void **state)
     struct recto_document *d;
     struct recto_write_options o;
     struct recto_page p;
-    struct made m = {0};
+    struct written m = {0};
     struct recto_image im;
     struct page_source *s = open_source(HELPER, 0, 60000);
     const char *const text[] = {""};
@@ -400,13 +318,13 @@ static void test_box_everywhere(void **state)
     recto_write_options_init(&o);
     o.doc = d;
     o.stem = "x";
-    write_ok(&m, "figures", &o, &p, 1);
+    written(&m, "figures", &o, NULL, &p, 1);
     assert_string_equal(m.name, "p0001-f1.jpg");
     im = decode_ok(s, &m.side, NULL);
     assert_int_equal(im.width, 264 - 62);
     assert_int_equal(im.height, 393 - 348);
     recto_image_reset(&im);
-    write_ok(&m, "overlay", &o, &p, 1);
+    written(&m, "overlay", &o, NULL, &p, 1);
     assert_string_equal(m.name, "p0001-overlay.jpg");
     im = decode_ok(s, &m.side, NULL);
     assert_int_equal(im.width, 1225);
@@ -419,7 +337,7 @@ static void test_box_everywhere(void **state)
     recto_image_reset(&im);
     buf_reset(&ppm);
     buf_reset(&json);
-    made_reset(&m);
+    written_reset(&m);
     recto_page_reset(&p);
     recto_document_close(d);
     page_source_close(s);
@@ -442,7 +360,7 @@ static void test_images(void **state)
         struct recto_document *d;
         struct recto_write_options o;
         struct recto_page p;
-        struct made m = {0};
+        struct written m = {0};
         struct buf list;
 
         snprintf(path, sizeof path, SAMPLES "%s", cases[i].file);
@@ -450,10 +368,10 @@ static void test_images(void **state)
         p = page_of(d, 1, text, 1);
         recto_write_options_init(&o);
         o.doc = d;
-        write_ok(&m, "pdf", &o, &p, 1);
+        written(&m, "pdf", &o, NULL, &p, 1);
         out = keep_file(&m.main, "image.pdf");
-        expect_sound(out);
-        list = shell("pdfimages -list %s", out);
+        expect_sound_pdf(out);
+        list = shell("pdfimages -list %s", out, NULL);
         if (!strstr(list.p, cases[i].filter))
             fail_msg("%s: %s", cases[i].file, list.p);
         if (strstr(path, ".jpg")) {
@@ -465,7 +383,7 @@ static void test_images(void **state)
         buf_reset(&list);
         recto_page_reset(&p);
         recto_document_close(d);
-        made_reset(&m);
+        written_reset(&m);
         unlink(out);
     }
 }
@@ -476,15 +394,15 @@ static void test_refusals(void **state)
     static const char *const text[] = {"word"};
     struct recto_page p = page_of(d, 1, text, 1);
     struct recto_write_options o;
-    struct made m = {0};
+    struct written m = {0};
 
     recto_write_options_init(&o);
-    assert_int_equal(write_as(&m, "pdf", &o, &p, 1), RECTO_EUSAGE); /* no document */
+    assert_int_equal(written_try(&m, "pdf", &o, NULL, &p, 1), RECTO_EUSAGE); /* no document */
     o.doc = d;
-    assert_int_equal(write_as(&m, "pdf", &o, &p, 1), RECTO_EPASSWORD);
+    assert_int_equal(written_try(&m, "pdf", &o, NULL, &p, 1), RECTO_EPASSWORD);
     o.old_text = "lose";
-    assert_int_equal(write_as(&m, "pdf", &o, &p, 1), RECTO_EUSAGE);
-    made_reset(&m);
+    assert_int_equal(written_try(&m, "pdf", &o, NULL, &p, 1), RECTO_EUSAGE);
+    written_reset(&m);
     recto_page_reset(&p);
     recto_document_close(d);
 }
