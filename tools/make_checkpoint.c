@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "tensor/ckpt_write.h"
+#include "tools/args.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -283,16 +284,6 @@ out:
     return rc;
 }
 
-static int number(const char *option, const char *text, long long hi, long long *out)
-{
-    char *end;
-
-    *out = strtoll(text, &end, 10);
-    if (end == text || *end || *out < 0 || *out > hi)
-        return err(RECTO_EUSAGE, "--%s %s: expected a whole number up to %lld", option, text, hi);
-    return 0;
-}
-
 static int parse_option(struct args *a, int option, const char *value)
 {
     long long n;
@@ -311,15 +302,15 @@ static int parse_option(struct args *a, int option, const char *value)
         a->is_convert = a->is_native = true;
         return 0;
     case 's':
-        TRY(number("seed", value, INT64_MAX, &n));
+        TRY(args_number("seed", value, 0, INT64_MAX, &n));
         a->seed = (uint64_t)n;
         return 0;
     case 'k':
-        TRY(number("shards", value, 1000, &n));
+        TRY(args_number("shards", value, 0, 1000, &n));
         a->shards = (int)n;
         return 0;
     case 'j':
-        TRY(number("threads", value, 1024, &n));
+        TRY(args_number("threads", value, 0, 1024, &n));
         a->threads = (int)n;
         return 0;
     case 'd':

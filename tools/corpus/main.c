@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "job.h"
+#include "tools/args.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -20,17 +21,6 @@ static const char usage[] =
     "    --spoil LIST    what happens to each page: show-through,blur0.7,blur1.5,dpi100,noise8,noise16,\n"
     "                    threshold,jpeg30,skew-1,skew1,skew-3,skew3, or none;\n"
     "                    default: scans get one or two at random, other kinds none\n";
-
-static int number(const char *option, const char *text, long long lo, long long hi, long long *out)
-{
-    char *end;
-
-    *out = strtoll(text, &end, 10);
-    if (end == text || *end || *out < lo || *out > hi)
-        return err(RECTO_EUSAGE, "--%s %s: expected a whole number from %lld to %lld", option, text,
-                   lo, hi);
-    return 0;
-}
 
 /* The part of a list up to its next comma; list moves behind it. */
 static str next_item(const char **list)
@@ -92,14 +82,14 @@ static int parse_option(struct job *j, int option, const char *value)
 
     switch (option) {
     case 's':
-        TRY(number("seed", value, 0, INT64_MAX, &n));
+        TRY(args_number("seed", value, 0, INT64_MAX, &n));
         j->seed = (uint64_t)n;
         return 0;
     case 'k':
         j->kind = value;
         return kind_of_page(value, 1) ? 0 : err(RECTO_EUSAGE, "--kind: there is no '%s'", value);
     case 'n':
-        TRY(number("n", value, 1, 99999, &n));
+        TRY(args_number("n", value, 1, 99999, &n));
         j->n = (int)n;
         return 0;
     case 'l':
@@ -107,7 +97,7 @@ static int parse_option(struct job *j, int option, const char *value)
     case 'a':
         return parse_form(j, value);
     case 'd':
-        TRY(number("dpi", value, 50, 600, &n));
+        TRY(args_number("dpi", value, 50, 600, &n));
         j->dpi = (double)n;
         return 0;
     case 'p':
