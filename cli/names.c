@@ -1,4 +1,6 @@
-/* How results are called: DIR/STEM.EXT, DIR/STEM.files/, DIR/STEM.recto-work. */
+/* How results are called: DIR/STEM.EXT, DIR/STEM.files/, DIR/STEM.recto-work; with --official the formats mmd and raw have the
+ * names that the script gives them.
+ * Source of those: run_dpsk_ocr2_pdf.py and run_dpsk_ocr2_eval_batch.py of deepseek-ai/DeepSeek-OCR-2. */
 #include "progress.h"
 
 #include "cli.h"
@@ -115,21 +117,113 @@ static char *joined(const char *stem, const char *extension)
     return asprintf(&path, "%s%s", stem, extension) < 0 ? NULL : path;
 }
 
+/* ---- names of the published scripts ------------------------------------------------------------ */
+
+/* A new string in which every `what` of s is `with`; s is freed. */
+static char *replaced(char *s, const char *what, const char *with)
+{
+    size_t n_what = strlen(what), n_out = 0;
+    char *out = NULL;
+    FILE *f = s ? open_memstream(&out, &n_out) : NULL;
+
+    for (const char *at = s, *hit; f && at; at = hit ? hit + n_what : NULL) {
+        hit = strstr(at, what);
+        fprintf(f, "%.*s%s", hit ? (int)(hit - at) : (int)strlen(at), at, hit ? with : "");
+    }
+    if (f)
+        fclose(f);
+    free(s);
+    return out;
+}
+
+/* What the script makes of the input's base name; NULL: this script or format has no name of its own. */
+static char *official_base(const char *script, const char *format, const char *base)
+{
+    bool is_mmd = strcmp(format, "mmd") == 0, is_det = strcmp(format, "raw") == 0;
+
+    if (script && strcmp(script, "pdf") == 0 && is_mmd)
+        return replaced(strdup(base), "pdf", "mmd");
+    if (script && strcmp(script, "pdf") == 0 && is_det)
+        return replaced(strdup(base), ".pdf", "_det.mmd");
+    if (script && strcmp(script, "eval") == 0 && is_mmd)
+        return replaced(replaced(strdup(base), ".jpg", ".md"), ".png", ".md");
+    return NULL;
+}
+
+/* The path of a format's file under that name. A name that the script would leave as it is, say of a TIFF, is not taken: the
+ * result would be called like the input. */
+static char *official_path(const struct plan *p, int doc, const char *format)
+{
+    const char *stem = p->target[doc].stem, *input = p->target[doc].in->path;
+    const char *base = strcmp(input, "-") == 0 ? "stdin" : base_of(input);
+    char *name = official_base(p->official, format, base), *path = NULL;
+
+    if (name && strcmp(name, base) != 0 &&
+        asprintf(&path, "%.*s%s", (int)(base_of(stem) - stem), stem, name) < 0)
+        path = NULL;
+    for (char *s = path ? path + (base_of(stem) - stem) : NULL; s && *s; s++)
+        if ((unsigned char)*s < 0x20)
+            *s = '_';
+    free(name);
+    return path;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Those names may meet each other ("a.jpg" and "a.png"), or another format's. */
+static int refuse_same_files(const struct plan *p)
+{
+    const char **all = calloc((size_t)p->n_doc * MAX_FORMAT + 1, sizeof *all);
+    size_t n = 0;
+    int rc = all ? 0 : EXIT_BUG;
+
+    for (int i = 0; all && i < p->n_doc; i++)
+        for (int f = 0; f < p->n_format; f++)
+            if (p->target[i].file[f])
+                all[n++] = p->target[i].file[f];
+    if (all)
+        qsort(all, n, sizeof *all, by_name);
+    for (size_t i = 0; rc == 0 && i + 1 < n; i++)
+        if (strcmp(all[i], all[i + 1]) == 0) {
+            say(SAY_ERROR,
+                "two results would both be %s, as the script names them; read or write them in "
+                "separate runs",
+                all[i]);
+            rc = EXIT_USAGE;
+        }
+    free(all);
+    return rc;
+}
+
+static int name_files(struct plan *p, struct target *t)
+{
+    int doc = (int)(t - p->target);
+
+    t->work = joined(t->stem, ".recto-work");
+    if (!t->work)
+        return EXIT_BUG;
+    for (int f = 0; f < p->n_format; f++) {
+        const char *extension = recto_format_find(p->format[f])->extension;
+
+        t->file[f] = official_path(p, doc, p->format[f]);
+        if (!t->file[f] && extension)
+            t->file[f] = joined(t->stem, extension);
+        if (!t->file[f] && extension)
+            return EXIT_BUG;
+    }
+    return 0;
+}
+
 int names_in_dir(struct plan *p, const char *dir)
 {
     int rc = give_stems(p, dir);
 
-    for (int i = 0; i < p->n_doc && rc == 0; i++) {
-        struct target *t = &p->target[i];
-        t->work = joined(t->stem, ".recto-work");
-        rc = t->work ? 0 : EXIT_BUG;
-        for (int f = 0; f < p->n_format && rc == 0; f++) {
-            const char *extension = recto_format_find(p->format[f])->extension;
-            t->file[f] = extension ? joined(t->stem, extension) : NULL;
-            rc = t->file[f] || !extension ? 0 : EXIT_BUG;
-        }
-    }
-    return rc;
+    for (int i = 0; i < p->n_doc && rc == 0; i++)
+        rc = name_files(p, &p->target[i]);
+    return rc == 0 && p->official ? refuse_same_files(p) : rc;
 }
 
 /* The stem is FILE without what the format adds, or else without its last suffix. */

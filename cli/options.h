@@ -46,6 +46,7 @@ enum option {
     OPT_EMBED,
     OPT_CSV_FILL,
     OPT_CSV_SAFE,
+    OPT_JSON_AS,
     OPT_OLD_TEXT,
     OPT_PDF_MATH,
     OPT_BREAK_SIGNATURE,

@@ -67,6 +67,8 @@ const struct option_def option_table[N_OPT] = {
                       "csv: repeat a cell's text over all that it spans"},
     [OPT_CSV_SAFE] = {"csv-safe", 0, TYPE_FLAG, FOR_READ, NULL, 0, 0,
                       "csv: ' before cells that a spreadsheet would run as formulas"},
+    [OPT_JSON_AS] = {"json-as", 0, TYPE_CHOICE, FOR_READ, "recto|mineru|docling", 0, 0,
+                     "json: our layout, MinerU's content list, or a DoclingDocument (recto)"},
     [OPT_OLD_TEXT] = {"old-text", 0, TYPE_CHOICE, FOR_READ, "replace|keep|skip-page", 0, 0,
                       "format pdf: what to do about invisible text that is there (replace)"},
     [OPT_PDF_MATH] = {"pdf-math", 0, TYPE_CHOICE, FOR_READ, "tex|skip", 0, 0,

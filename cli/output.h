@@ -25,6 +25,7 @@ struct plan {
     const char *format[MAX_FORMAT]; /* "md", ... */
     bool to_stdout;
     const char *dir;       /* of -o DIR, as given; NULL: none */
+    const char *official;  /* the script whose names "mmd" and "raw" have in -o DIR; NULL: none */
     bool json_lines;       /* standard output has those, not a text format */
     struct target *target; /* [n_doc], in the order of the inputs */
     struct inputs inputs;

@@ -237,7 +237,8 @@ int plan_make(struct plan *p, const struct options *o)
     const char *out = opt_text(o, OPT_OUT), *list = opt_text(o, OPT_FORMAT);
     int rc;
 
-    *p = (struct plan){.json_lines = opt_flag(o, OPT_JSON_LINES)};
+    *p = (struct plan){.json_lines = opt_flag(o, OPT_JSON_LINES),
+                       .official = opt_text(o, OPT_OFFICIAL)};
     rc = inputs_gather(&p->inputs, o);
     if (rc == 0)
         rc = name_targets(p);

@@ -200,6 +200,7 @@ void write_options_from(const struct options *o, struct recto_write_options *w)
     w->embed = opt_flag(o, OPT_EMBED);
     w->csv_fill = opt_flag(o, OPT_CSV_FILL);
     w->csv_safe = opt_flag(o, OPT_CSV_SAFE);
+    w->json_as = opt_text(o, OPT_JSON_AS);
     w->old_text = opt_text(o, OPT_OLD_TEXT);
     w->pdf_math = opt_text(o, OPT_PDF_MATH);
     w->break_signature = opt_flag(o, OPT_BREAK_SIGNATURE);

@@ -115,6 +115,11 @@ static int sink(void *ctx, const char *side, const void *bytes, size_t n)
 /* On standard output there is no place for figures but inside the file. */
 static bool needs_pixels(const struct run *r, const struct recto_format *f)
 {
+    bool is_foreign = strcmp(f->name, "json") == 0 && r->write.json_as &&
+                      strcmp(r->write.json_as, "recto") != 0; /* it links figures, as md does */
+
+    if (is_foreign)
+        return !r->plan.to_stdout;
     return f->uses_pixels && (!r->plan.to_stdout || !f->has_side_files || r->write.embed);
 }
 

@@ -470,6 +470,9 @@ struct recto_write_options {
     /* Told what could not be written as asked, a sentence a call; NULL: nobody is. */
     recto_line_fn *warn;
     void *warn_ctx;
+    /* json: "recto" (default), docs/recto-layout-1.schema.json; "mineru", its content list; "docling", a DoclingDocument. The
+     * latter two link figures, as md does. */
+    const char *json_as;
 };
 void recto_write_options_init(struct recto_write_options *o);
 

@@ -62,6 +62,7 @@ void recto_write_options_init(struct recto_write_options *o)
         .official = "image",
         .old_text = "replace",
         .pdf_math = "tex",
+        .json_as = "recto",
     };
 }
 
@@ -87,10 +88,13 @@ static int take_options(struct recto_write_options *to, const struct recto_write
     to->official = to->official ? to->official : defaults.official;
     to->old_text = to->old_text ? to->old_text : defaults.old_text;
     to->pdf_math = to->pdf_math ? to->pdf_math : defaults.pdf_math;
+    to->json_as = to->json_as ? to->json_as : defaults.json_as;
     TRY(check_choice("math", to->math, (const char *const[]){"dollar", "tex", NULL}));
     TRY(check_choice("old-text", to->old_text,
                      (const char *const[]){"replace", "keep", "skip-page", NULL}));
     TRY(check_choice("pdf-math", to->pdf_math, (const char *const[]){"tex", "skip", NULL}));
+    TRY(check_choice("json-as", to->json_as,
+                     (const char *const[]){"recto", "mineru", "docling", NULL}));
     TRY(check_choice("tables", to->tables, (const char *const[]){"html", "pipe", NULL}));
     return check_choice("official", to->official,
                         (const char *const[]){"image", "pdf", "eval", NULL});
@@ -190,6 +194,13 @@ static int hand_over(struct recto_writer *w, int rc)
     return w->error;
 }
 
+static const struct writer *json_writer(const char *as)
+{
+    return strcmp(as, "mineru") == 0    ? &writer_mineru
+           : strcmp(as, "docling") == 0 ? &writer_docling
+                                        : &writer_json;
+}
+
 static void writer_free(struct recto_writer *w)
 {
     if (w->kind->reset)
@@ -211,6 +222,7 @@ int writer_open(struct recto_writer **out, const char *format, const struct rect
     if (!kind)
         return no_such_format(format);
     TRY(take_options(&opts, o));
+    kind = kind == &writer_json ? json_writer(opts.json_as) : kind;
     w = mem_zero(1, sizeof *w);
     w->kind = kind;
     w->opts = opts;

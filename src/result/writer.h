@@ -43,6 +43,8 @@ struct recto_writer {
 extern const struct writer writer_md, writer_txt, writer_html, writer_json, writer_jsonl,
     writer_hocr, writer_alto, writer_csv, writer_mmd, writer_raw, writer_pdf, writer_overlay,
     writer_figures;
+/* "json" as other programs have it (recto_write_options.json_as). */
+extern const struct writer writer_mineru, writer_docling;
 
 /* recto_writer_open with any source of pixels, borrowed like o. */
 int writer_open(struct recto_writer **out, const char *format, const struct recto_write_options *o,

@@ -3,8 +3,7 @@
  * What the page holds comes first (json_read.c reads it back); keys that are derived from it for
  * convenience are boxes_px, html, table and tex.  Optional keys are left out when they would say
  * nothing. */
-#include "base/json.h"
-#include "result/clean.h"
+#include "result/json_out.h"
 #include "result/place.h"
 #include "result/model.h"
 #include "result/span.h"
@@ -13,31 +12,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Reals are rounded to 3 or 4 decimals before; ten digits print them as they are. */
-#define DUMP (JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(10))
-
 static void set(json_t *obj, const char *key, json_t *value)
 {
     json_object_set_new(obj, key, value);
 }
 
-/* Any bytes as a string: a path in a warning need not be UTF-8. */
-static json_t *text(str s)
-{
-    json_t *v = json_stringn(s.n ? s.p : "", s.n);
-    struct buf b = {0};
-
-    if (v)
-        return v;
-    clean_add(&b, s, 0);
-    v = json_stringn(b.p, b.n);
-    buf_reset(&b);
-    return v;
-}
-
 static json_t *text_or_null(const char *s)
 {
-    return s ? text(str_of(s)) : json_null();
+    return s ? json_out_text(str_of(s)) : json_null();
 }
 
 static json_t *int_or_null(int v)
@@ -105,7 +87,7 @@ static json_t *cell_json(const struct table *t, const struct table_cell *c)
                             c->colspan);
     json_t *nested = c->nested ? json_array() : NULL;
 
-    set(obj, "text", text(table_cell_text(t, c)));
+    set(obj, "text", json_out_text(table_cell_text(t, c)));
     if (c->is_header)
         set(obj, "header", json_true());
     for (const struct table *n = c->nested; n; n = n->next)
@@ -123,7 +105,7 @@ static json_t *table_json(const struct table *t)
         json_array_append_new(cells, cell_json(t, &t->cell[i]));
     set(obj, "cells", cells);
     if (t->caption_text.n)
-        set(obj, "caption", text(buf_view(&t->caption_text)));
+        set(obj, "caption", json_out_text(buf_view(&t->caption_text)));
     return obj;
 }
 
@@ -139,14 +121,14 @@ static void set_derived(json_t *obj, const struct recto_block *b)
         bool is_math = s.kind == SPAN_MATH || s.kind == SPAN_DISPLAY;
 
         if (is_math && first && s.all.n == b->n_text)
-            set(obj, "tex", text(s.inner));
+            set(obj, "tex", json_out_text(s.inner));
         if (s.kind != SPAN_TABLE || has_table) {
             table_free(s.table);
             continue;
         }
         has_table = true;
         table_put_html(&html, s.table);
-        set(obj, "html", text(buf_view(&html)));
+        set(obj, "html", json_out_text(buf_view(&html)));
         set(obj, "table", table_json(s.table));
         table_free(s.table);
     }
@@ -172,7 +154,7 @@ static void set_det(json_t *obj, const struct recto_block *b)
 
     boxes_spell(&spelled, b->box, b->n_box);
     if (b->det && (!b->n_box || !str_eq(buf_view(&spelled), (str){b->det, b->n_det})))
-        set(obj, "det_raw", text((str){b->det, b->n_det}));
+        set(obj, "det_raw", json_out_text((str){b->det, b->n_det}));
     buf_reset(&spelled);
     if (b->box_error)
         set(obj, "box_error", json_string(recto_box_error_name(b->box_error)));
@@ -186,7 +168,7 @@ static json_t *block_json(const struct recto_page *p, int i)
     set(obj, "id", json_sprintf("p%db%d", p->number, i));
     set(obj, "order", json_integer(b->order));
     set(obj, "kind", json_string(recto_block_kind_name(b->kind)));
-    set(obj, "label", text(str_of(b->label)));
+    set(obj, "label", json_out_text(str_of(b->label)));
     if (b->level)
         set(obj, "level", json_integer(b->level));
     set(obj, "boxes_999", boxes(b->box, b->n_box));
@@ -195,8 +177,8 @@ static json_t *block_json(const struct recto_page *p, int i)
     if (b->n_box)
         set_boxes_in_pt(obj, b, p);
     set_det(obj, b);
-    set(obj, "text", text((str){b->text, b->n_text}));
-    set(obj, "raw", text((str){b->raw, b->n_raw}));
+    set(obj, "text", json_out_text((str){b->text, b->n_text}));
+    set(obj, "raw", json_out_text((str){b->raw, b->n_raw}));
     if (b->kind != RECTO_BLOCK_CODE)
         set_derived(obj, b);
     set(obj, "complete", json_boolean(!(b->flags & RECTO_BLOCK_INCOMPLETE)));
@@ -250,7 +232,7 @@ static void set_warnings(json_t *obj, const struct recto_page *p)
     json_t *list = json_array();
 
     for (int i = 0; i < p->n_warning; i++)
-        json_array_append_new(list, text(str_of(p->warning[i])));
+        json_array_append_new(list, json_out_text(str_of(p->warning[i])));
     set(obj, "warnings", list);
 }
 
@@ -284,7 +266,7 @@ static void set_layer(json_t *obj, const struct recto_page *p)
     if (!p->layer)
         return;
     layer = json_object();
-    set(layer, "text", text((str){p->layer, p->n_layer}));
+    set(layer, "text", json_out_text((str){p->layer, p->n_layer}));
     set(layer, "trusted", json_boolean(p->layer_trusted));
     set(obj, "layer", layer);
 }
@@ -316,7 +298,7 @@ static json_t *page_json(const struct recto_page *p)
     set_warnings(obj, p);
     set_error(obj, p);
     set(obj, "timing", timing_json(&p->timing));
-    set(obj, "raw", text((str){p->raw, p->n_raw}));
+    set(obj, "raw", json_out_text((str){p->raw, p->n_raw}));
     set_layer(obj, p);
     for (int i = 0; i < p->n_block; i++)
         json_array_append_new(list, block_json(p, i));
@@ -324,21 +306,9 @@ static json_t *page_json(const struct recto_page *p)
     return obj;
 }
 
-static int add_chunk(const char *p, size_t n, void *out)
-{
-    buf_add(out, p, n);
-    return 0;
-}
-
-static void dump(struct buf *out, json_t *value)
-{
-    json_dump_callback(value, add_chunk, out, DUMP);
-    json_decref(value);
-}
-
 void writer_json_page(struct buf *out, const struct recto_page *p)
 {
-    dump(out, page_json(p));
+    json_out_dump(out, page_json(p));
 }
 
 /* ---- the document ---------------------------------------------------------------------------- */
@@ -392,14 +362,14 @@ static int json_open(struct recto_writer *w)
     buf_text(&w->out, "{\"schema\":\"recto-layout-1\"");
     if (w->opts.created) {
         buf_text(&w->out, ",\"created\":");
-        dump(&w->out, text(str_of(w->opts.created)));
+        json_out_dump(&w->out, json_out_text(str_of(w->opts.created)));
     }
     buf_text(&w->out, ",\"tool\":");
-    dump(&w->out, tool_json(&w->opts));
+    json_out_dump(&w->out, tool_json(&w->opts));
     buf_text(&w->out, ",\"source\":");
-    dump(&w->out, source_json(&w->opts));
+    json_out_dump(&w->out, source_json(&w->opts));
     buf_text(&w->out, ",\"settings\":");
-    dump(&w->out, settings_json(&w->opts));
+    json_out_dump(&w->out, settings_json(&w->opts));
     buf_text(&w->out, ",\"pages\":[");
     return 0;
 }

@@ -72,6 +72,12 @@ static void names(void **state)
         {"-o out/ a.png a.jpg b.png", {"out/a.png.md", "out/a.jpg.md", "out/b.md"}},
         {"-o text.md a.png", {"text.md"}},
         {"-o . a.png", {"./a.md"}},
+        {"-o out/ --official image -f mmd a_pdf.png", {"out/a_pdf.mmd"}},
+        {"-o out/ --official pdf -f mmd scans/a_pdf.pdf", {"out/a_mmd.mmd"}},
+        {"-o out/ --official pdf -f raw a.pdf b.tif", {"out/a_det.mmd", "out/b.raw.txt"}},
+        {"-o out/ --official pdf -f md a_pdf.pdf", {"out/a_pdf.md"}},
+        {"-o out/ --official eval -f mmd a.jpg b.png.png c.tif",
+         {"out/a.md", "out/b.md.md", "out/c.mmd"}},
     };
     struct plan p;
 
@@ -116,6 +122,9 @@ static void refused(void **state)
         {"-o one.md -f md,txt a", EXIT_USAGE},
         {"-o out/ x/a.png y/a.png", EXIT_USAGE},
         {"-o out/ -f txt,raw a.raw.png a.png", 0},
+        {"-o out/ --official eval -f mmd a.jpg a.png", EXIT_USAGE},
+        {"-o out/ --official eval -f md,mmd a.jpg", EXIT_USAGE},
+        {"-o out/ --official eval -f txt,mmd a.jpg", 0},
         {"-o there.md a", EXIT_USAGE},
         {"-o there.md --force a", 0},
         {"-o input.png --force input.png", EXIT_USAGE},
