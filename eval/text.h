@@ -36,7 +36,8 @@ void eval_words_of(const struct eval_text *a, const struct eval_text *b, struct 
 /* The least number of insertions, deletions and replacements that make b of a.  Bit-parallel, 64 cells of the
  * table at once: Myers, A fast bit-vector algorithm for approximate string matching based on dynamic
  * programming, JACM 46 (1999), in the form of Hyyro, A bit-vector algorithm for computing Levenshtein and
- * Damerau edit distances, Nordic J. Computing 10 (2003).  O(n m / 64) time. */
+ * Damerau edit distances, Nordic J. Computing 10 (2003); texts that are alike are compared near the diagonal only.
+ * O(n d / 64) time for texts of n codes that are d apart. */
 size_t eval_lev(const struct eval_text *a, const struct eval_text *b);
 
 /* Memory: as the C functions, but they do not return without it. */

@@ -69,6 +69,51 @@ static void pairs(void **state)
         {"\u3042b c", "\u3042 b c", 1.0 / 4, 0, 0, 1.0 / 5}, /* kana is a word alone */
         {"caf\u00E9", "cafe\u0301", 0, 0, 0, 0},
         {"a b c d", "b c d e", 4.0 / 7, 2.0 / 4, 2.0 / 4, 4.0 / 7},
+        /* characters */
+        {"abc", "abcd", 1.0 / 3, 1.0 / 3, 1, 1.0 / 4},
+        {"abcd", "abc", 1.0 / 4, 1.0 / 4, 1, 1.0 / 4},
+        {"abc", "cba", 2.0 / 3, 2.0 / 3, 1, 2.0 / 3},
+        {"aaaa", "bbbb", 1, 1, 1, 1},
+        {"aXbXc", "abc", 2.0 / 5, 2.0 / 5, 1, 2.0 / 5},
+        {"abcdefghij", "bcdefghijk", 2.0 / 10, 2.0 / 10, 1, 2.0 / 10},
+        {"A", "a", 1, 1, 1, 1},
+        {"1,234.50", "1,234.5", 1.0 / 8, 1.0 / 8, 1, 1.0 / 8},
+        {"1,234.50", "1.234,50", 2.0 / 8, 2.0 / 8, 1, 2.0 / 8},
+        {"\U0001F600", "\U0001F601", 1, 1, 1, 1},
+        /* words and white space */
+        {"ab ab ab", "ab ab", 3.0 / 8, 2.0 / 6, 1.0 / 3, 3.0 / 8},
+        {"one two three four", "one three four", 4.0 / 18, 3.0 / 15, 1.0 / 4, 4.0 / 18},
+        {"one two three", "one two two three", 4.0 / 13, 3.0 / 11, 1.0 / 3, 4.0 / 17},
+        {"a\n\nb", "b\n\na", 2.0 / 3, 1, 1, 2.0 / 3},
+        {"a\u00A0b", "a b", 0, 0, 0, 0},
+        {"a\u3000b", "ab", 1.0 / 3, 0, 1, 1.0 / 3},
+        {"  a  ", "a", 0, 0, 0, 0},
+        {"\n\n", "", 0, 0, 0, 0},
+        {"\n\n", "\t", 0, 0, 0, 0},
+        {" ", "a", 1, 1, 1, 1},
+        /* marks on letters */
+        {"na\u00EFve", "naive", 1.0 / 5, 1.0 / 5, 1, 1.0 / 5},
+        {"nai\u0308ve", "na\u00EFve", 0, 0, 0, 0},
+        {"a\u0301b", "ab", 1.0 / 2, 1.0 / 2, 1, 1.0 / 2},
+        {"x\u0302y", "xy", 1.0 / 3, 1.0 / 3, 1, 1.0 / 3}, /* no such letter: two codes */
+        {"x\u0323\u0302", "x\u0302\u0323", 0, 0, 0, 0},
+        {"e\u0301 e\u0301", "\u00E9 e", 1.0 / 3, 1.0 / 2, 1.0 / 2, 1.0 / 3},
+        {"\u0438\u0306", "\u0439", 0, 0, 0, 0},
+        {"Stra\u00DFe", "Strasse", 2.0 / 6, 2.0 / 6, 1, 2.0 / 7},
+        {"\uFB01", "fi", 2, 2, 1, 1},
+        /* scripts */
+        {"\u03B1 \u03B2 \u03B3", "\u03B1 \u03B3", 2.0 / 5, 1.0 / 3, 1.0 / 3, 2.0 / 5},
+        {"\u4E2D\u6587 \u5B57", "\u4E2D\u6587\u5B57", 1.0 / 4, 0, 0, 1.0 / 4},
+        {"\u4E2D\u6587", "\u6587\u4E2D", 1, 1, 1, 1},
+        {"\u4E2D\u6587", "", 1, 1, 1, 1},
+        {"", "\u4E2D\u6587", 1, 1, 1, 1},
+        {"\u65E5\u672C\u8A9Etext", "\u65E5\u672Ctext", 1.0 / 7, 1.0 / 7, 1.0 / 4, 1.0 / 7},
+        {"\uD55C\uAE00 \uBB38\uC11C", "\uD55C\uAE00 \uBB38", 1.0 / 5, 1.0 / 4, 1.0 / 2, 1.0 / 5},
+        {"\u1112\u1161\u11AB", "\uD55C", 0, 0, 0, 0},
+        /* marks of Markdown, HTML and math */
+        {"<table><tr><td>A</td><td>B</td></tr></table>", "A B", 0, 0, 0, 0},
+        {"<table><tr><td>A</td><td>B</td></tr></table>", "A C", 1.0 / 3, 1.0 / 2, 1.0 / 2, 1.0 / 3},
+        {"**so** $x^2$", "so x^2", 0, 0, 0, 0},
     };
 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
@@ -110,22 +155,28 @@ static size_t textbook(const struct eval_text *a, const struct eval_text *b)
     return d;
 }
 
-/* Lengths round the edges of blocks of 64, few letters so that there is much to choose. */
+/* Lengths round the edges of blocks of 64; few letters, so that there is much to choose; some long and alike or not, so
+ * that every width round the diagonal is tried. */
 static void against_the_textbook(void **state)
 {
+    enum { MOST = 2000 };
+    static int32_t a[MOST], b[MOST];
     unsigned seed = 1;
-    int32_t a[400], b[400];
 
     for (int k = 0; k < 4000; k++) {
-        struct eval_text x = {a, (size_t)(rand_r(&seed) % (k % 8 ? 140 : 400))};
-        struct eval_text y = {b, (size_t)(rand_r(&seed) % (k % 8 ? 140 : 400))};
+        int most = k % 100 == 0 ? MOST : k % 8 ? 140 : 400, keep = k % 300 == 0 ? 40 : 3;
+        struct eval_text x = {a, (size_t)(rand_r(&seed) % most)};
+        struct eval_text y = {b, (size_t)(rand_r(&seed) % most)};
         int letters = 1 + rand_r(&seed) % (k % 3 ? 4 : 3000);
 
+        if (k % 200 == 0)
+            y.n = x.n;
         for (size_t i = 0; i < x.n; i++)
             a[i] = rand_r(&seed) % letters;
         for (size_t i = 0; i < y.n; i++)
-            b[i] = i < x.n && rand_r(&seed) % 3 ? a[i] : rand_r(&seed) % letters;
+            b[i] = i < x.n && rand_r(&seed) % keep ? a[i] : rand_r(&seed) % letters;
         assert_int_equal(eval_lev(&x, &y), textbook(&x, &y));
+        assert_int_equal(eval_lev(&y, &x), eval_lev(&x, &y));
     }
 }
 

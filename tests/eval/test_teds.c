@@ -41,6 +41,59 @@ static void pairs(void **state)
         {"text <p>before</p><table><tr><td>\u4E2D\u6587</td></tr></table>",
          "<table><tr><td>\u4E2D</td></tr></table>", 0.75, 1},             /* 2, 1/2 */
         {"<table><tr><td>a", "<table><tr><td>a</td></tr></table>", 1, 1}, /* mended */
+        {"<table><tr><td></td></tr></table>", "<table><tr><td></td></tr></table>", 1, 1},
+        {"<table><tr><td></td></tr></table>", "<table><tr><td>a</td></tr></table>", 0.5,
+         1}, /* 2, 1 */
+        {"<table><tr><td>a b</td></tr></table>", "<table><tr><td>ab</td></tr></table>", 5.0 / 6,
+         1}, /* 2, 1/3 */
+        {"<table><tr><td>a</td></tr><tr><td>b</td></tr></table>",
+         "<table><tr><td>b</td></tr><tr><td>a</td></tr></table>", 0.5,
+         1}, /* 4, 2: both cells renamed */
+        {"<table><tr><td>a</td></tr><tr><td>b</td></tr><tr><td>c</td></tr></table>",
+         "<table><tr><td>a</td></tr><tr><td>c</td></tr></table>", 2.0 / 3, 2.0 / 3}, /* 6, 2 */
+        {"<table><tr><td>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr></table>",
+         "<table><tr><td>a</td></tr><tr><td>c</td></tr></table>", 2.0 / 3,
+         2.0 / 3}, /* 6, 2: a column */
+        {"<table><tr><td>a</td><td>b</td><td>c</td></tr></table>",
+         "<table><tr><td>a</td></tr><tr><td>b</td></tr><tr><td>c</td></tr></table>", 1.0 / 3,
+         1.0 / 3}, /* 6, 4: a row goes, three come */
+        {"<table><tr><th>a</th></tr></table>", "<table><tr><td>a</td></tr></table>", 0.5,
+         0.5}, /* 2, 1 */
+        {"<table><tbody><tr><td>a</td></tr></tbody></table>",
+         "<table><tbody><tr><td>a</td></tr></tbody></table>", 1, 1},
+        {"<table><thead><tr><td>a</td></tr></thead></table>",
+         "<table><tbody><tr><td>a</td></tr></tbody></table>", 2.0 / 3, 2.0 / 3}, /* 3, 1 */
+        {"<table><caption>x</caption><tr><td>a</td></tr></table>",
+         "<table><tr><td>a</td></tr></table>", 2.0 / 3, 2.0 / 3}, /* 3, 1 */
+        {"<table><tr><td colspan=2>a</td></tr></table>",
+         "<table><tr><td colspan=3>a</td></tr></table>", 0.5, 0.5}, /* 2, 1 */
+        {"<table><tr><td rowspan=2 colspan=2>a</td></tr></table>",
+         "<table><tr><td colspan=2 rowspan=2>a</td></tr></table>", 1, 1},
+        {"<table><tr><td colspan=2>ab</td></tr></table>",
+         "<table><tr><td>ab</td><td></td></tr></table>", 1.0 / 3, 1.0 / 3}, /* 3, 2 */
+        {"<table><tr><td rowspan=2>a</td><td>b</td></tr><tr><td>c</td></tr></table>",
+         "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>", 0.8, 0.8}, /* 5, 1 */
+        {"<table><tr><td>a<br>b</td></tr></table>", "<table><tr><td>ab</td></tr></table>", 5.0 / 6,
+         1}, /* 3, 2/4 */
+        {"<table><tr><td><b>ab</b></td></tr></table>", "<table><tr><td><i>ab</i></td></tr></table>",
+         5.0 / 6, 1}, /* 3, 2/4 */
+        {"<table><tr><td>a&amp;b</td></tr></table>", "<table><tr><td>a&#38;b</td></tr></table>", 1,
+         1},
+        {"<table><tr><td><table><tr><td>a</td></tr></table></td></tr></table>",
+         "<table><tr><td><table><tr><td>a</td></tr></table></td></tr></table>", 1,
+         1}, /* inner elements are tokens, and count */
+        {"<table><tr><td><table><tr><td>a</td></tr></table></td></tr></table>",
+         "<table><tr><td><table><tr><td>b</td></tr></table></td></tr></table>", 34.0 / 35,
+         1}, /* 5, 1/7 */
+        {"<table><tr><td><table><tr><td>a</td></tr></table></td></tr></table>",
+         "<table><tr><td>a</td></tr></table>", 29.0 / 35, 1}, /* 5, 6/7 */
+        {"<table><tr><td>\u4E2D\u6587\u5B57</td></tr></table>",
+         "<table><tr><td>\u4E2D\u5B57</td></tr></table>", 5.0 / 6, 1}, /* 2, 1/3 */
+        {"<table><tr><td>e\u0301</td></tr></table>", "<table><tr><td>\u00E9</td></tr></table>", 0.5,
+         1}, /* 2, 1: codes as they are */
+        {"<TABLE><TR><TD>a</TD></TR></TABLE>", "<table><tr><td>a</td></tr></table>", 1, 1},
+        {"<table><tr><td>a</td></tr></table><table><tr><td>b</td></tr></table>",
+         "<table><tr><td>a</td></tr></table>", 1, 1}, /* the first of each */
         {"no table", "<table><tr><td>a</td></tr></table>", 0, 0},
         {"<table></table>", "<table><tr><td>a</td></tr></table>", 0, 0},
         {"", "", 0, 0},
