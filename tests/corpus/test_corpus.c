@@ -110,12 +110,33 @@ static void wrong_calls(void **state)
                                         "-o x --lang en,xx",
                                         "-o x --spoil fire",
                                         "-o x --as docx",
+                                        "-o x --level bad",
+                                        "-o x --level poor --spoil none",
                                         "-o x y"};
 
     for (size_t i = 0; i < COUNT(calls); i++)
         if (run("recto-corpus %s 2>err; [ $? -eq 2 ] && grep -q -- '--seed N' err", calls[i]) != 0)
             fail_msg("recto-corpus %s: expected a usage error", calls[i]);
     assert_int_not_equal(run("recto-corpus --n 1 -o /dev/null/x 2>err"), 0);
+}
+
+/* The same texts at every level, other pixels, and no page better at the worse one. */
+static void levels(void **state)
+{
+    static const char *const names[] = {"clean", "worn", "poor"};
+
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(run("recto-corpus --kind mini --n 6 --level %s -o %s", names[i], names[i]),
+                         0);
+    assert_int_equal(run("diff -r -x '*.json' clean/truth worn/truth"), 0);
+    assert_int_equal(run("diff -r -x '*.json' clean/truth poor/truth"), 0);
+    assert_int_equal(run("grep -c '\"spoils\":\\[\\]' clean/index.jsonl | grep -qx 6"), 0);
+    assert_int_equal(run("! grep '\"spoils\":\\[\\]' worn/index.jsonl poor/index.jsonl"), 0);
+    assert_int_equal(run("grep -q '\"level\":\"poor\"' poor/truth/00001-mini-en.json"), 0);
+    assert_int_equal(run("grep -q '\"level\":\"worn\"' worn/index.jsonl"), 0);
+    assert_int_not_equal(run("cmp worn/pages/00001-mini-en.* poor/pages/00001-mini-en.*"), 0);
+    assert_int_equal(run("recto-corpus --kind mini --n 6 --level poor -o again"), 0);
+    assert_int_equal(run("diff -r poor again"), 0);
 }
 
 /* ---- truth against recto's own writers --------------------------------------------------------- */
@@ -310,9 +331,13 @@ static void equal_cells(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_seed_same_bytes), cmocka_unit_test(wrong_calls),
-        cmocka_unit_test(writers_agree),        cmocka_unit_test(boxes_hold),
-        cmocka_unit_test(words_of_a_pdf),       cmocka_unit_test(equal_cells),
+        cmocka_unit_test(same_seed_same_bytes),
+        cmocka_unit_test(wrong_calls),
+        cmocka_unit_test(levels),
+        cmocka_unit_test(writers_agree),
+        cmocka_unit_test(boxes_hold),
+        cmocka_unit_test(words_of_a_pdf),
+        cmocka_unit_test(equal_cells),
     };
 
     return cmocka_run_group_tests(tests, make_dir, drop_dir);

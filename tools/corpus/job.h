@@ -5,6 +5,9 @@
 #include "kinds.h"
 #include "raster.h"
 
+enum level { LEVEL_NONE, LEVEL_CLEAN, LEVEL_WORN, LEVEL_POOR, N_LEVEL };
+extern const char *const level_names[N_LEVEL]; /* NULL, "clean", ... */
+
 enum form { FORM_PNG, FORM_PDF, FORM_BOOK };
 
 struct job {
@@ -15,8 +18,9 @@ struct job {
     double dpi; /* of rasters */
     const struct lexicon *lang[8];
     int n_lang;
-    unsigned spoils; /* for every page */
-    bool is_auto;    /* scans get one or two spoils at random instead */
+    unsigned spoils;  /* for every page */
+    bool is_auto;     /* scans get one or two spoils at random instead */
+    enum level level; /* the same pages, cleaner or worse; not with spoils */
     PangoContext *context;
 };
 

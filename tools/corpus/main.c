@@ -20,7 +20,9 @@ static const char usage[] =
     "    --dpi N         of rasters, 50 to 600; default 150, for mini 72\n"
     "    --spoil LIST    what happens to each page: show-through,blur0.7,blur1.5,dpi100,noise8,noise16,\n"
     "                    threshold,jpeg30,skew-1,skew1,skew-3,skew3, or none;\n"
-    "                    default: scans get one or two at random, other kinds none\n";
+    "                    default: scans get one or two at random, other kinds none\n"
+    "    --level LEVEL   clean, worn (one or two of these at random, lightly) or poor (those and one more, hard,\n"
+    "                    some as 1 bit): the same pages at three degrees of wear\n";
 
 /* The part of a list up to its next comma; list moves behind it. */
 static str next_item(const char **list)
@@ -64,6 +66,16 @@ static int parse_spoils(struct job *j, const char *list)
     return 0;
 }
 
+static int parse_level(struct job *j, const char *name)
+{
+    for (int i = LEVEL_CLEAN; i < N_LEVEL; i++)
+        if (strcmp(name, level_names[i]) == 0) {
+            j->level = (enum level)i;
+            return 0;
+        }
+    return err(RECTO_EUSAGE, "--level %s: expected clean, worn or poor", name);
+}
+
 static int parse_form(struct job *j, const char *name)
 {
     static const char *const forms[] = {"png", "pdf", "book"};
@@ -102,6 +114,8 @@ static int parse_option(struct job *j, int option, const char *value)
         return 0;
     case 'p':
         return parse_spoils(j, value);
+    case 'v':
+        return parse_level(j, value);
     case 'o':
         j->dir = value;
         return 0;
@@ -113,15 +127,11 @@ static int parse_option(struct job *j, int option, const char *value)
 static int parse(struct job *j, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"seed", required_argument, NULL, 's'},
-        {"kind", required_argument, NULL, 'k'},
-        {"n", required_argument, NULL, 'n'},
-        {"lang", required_argument, NULL, 'l'},
-        {"as", required_argument, NULL, 'a'},
-        {"dpi", required_argument, NULL, 'd'},
-        {"spoil", required_argument, NULL, 'p'},
-        {"out", required_argument, NULL, 'o'},
-        {NULL, 0, NULL, 0},
+        {"seed", required_argument, NULL, 's'},  {"kind", required_argument, NULL, 'k'},
+        {"n", required_argument, NULL, 'n'},     {"lang", required_argument, NULL, 'l'},
+        {"as", required_argument, NULL, 'a'},    {"dpi", required_argument, NULL, 'd'},
+        {"spoil", required_argument, NULL, 'p'}, {"level", required_argument, NULL, 'v'},
+        {"out", required_argument, NULL, 'o'},   {NULL, 0, NULL, 0},
     };
     int option;
 
@@ -132,6 +142,8 @@ static int parse(struct job *j, int argc, char **argv)
         TRY(parse_option(j, option, optarg));
     if (optind < argc || !j->dir)
         return err(RECTO_EUSAGE, "expected -o DIR and nothing else");
+    if (j->level && !j->is_auto)
+        return err(RECTO_EUSAGE, "--level chooses what --spoil says: give one of them");
     if (j->dpi == 0)
         j->dpi = strcmp(j->kind, "mini") == 0 ? 72 : 150;
     return 0;

@@ -34,6 +34,38 @@ static unsigned random_spoils(struct rng *r)
     return groups[a][rng_below(r, 4)] | (b == a ? 0 : groups[b][rng_below(r, 4)]);
 }
 
+const char *const level_names[N_LEVEL] = {NULL, "clean", "worn", "poor"};
+
+/* What time and machines do to a page at a level: one or two things lightly; or these and one more, hard. So poor pages have
+ * all that the worn ones have. The numbers come from a seed of their own: the page itself is the same at every level. */
+static unsigned level_spoils(const struct job *j, int number)
+{
+    struct rng r = rng_of(j->seed ^ 0x6C6576656C, (uint64_t)number);
+    bool is_left = rng_below(&r, 2);
+    const unsigned things[][2] = {
+        {SPOIL_SHOW, SPOIL_SHOW},
+        {SPOIL_BLUR07, SPOIL_BLUR15},
+        {SPOIL_NOISE8, SPOIL_NOISE16},
+        {SPOIL_JPEG30, SPOIL_JPEG30},
+        {SPOIL_DPI100, SPOIL_DPI100},
+        {is_left ? SPOIL_SKEW_1 : SPOIL_SKEW1, is_left ? SPOIL_SKEW_3 : SPOIL_SKEW3},
+    };
+    int order[COUNT(things)], n = rng_in(&r, 1, 2) + (j->level == LEVEL_POOR);
+    unsigned spoils = 0;
+
+    for (int i = 0; i < (int)COUNT(things); i++) {
+        int k = rng_below(&r, i + 1);
+
+        order[i] = order[k];
+        order[k] = i;
+    }
+    for (int i = 0; i < n && j->level >= LEVEL_WORN; i++)
+        spoils |= things[order[i]][j->level == LEVEL_POOR];
+    if (j->level == LEVEL_POOR && rng_below(&r, 4) == 0)
+        spoils |= SPOIL_BITS1;
+    return spoils;
+}
+
 void page_plan(struct page *p, const struct job *j, int number)
 {
     struct rng r = stream(j, number, STREAM_PLAN);
@@ -42,13 +74,15 @@ void page_plan(struct page *p, const struct job *j, int number)
     *p = (struct page){.number = number, .kind = kind_of_page(j->kind, number)};
     /* i / 12: kinds go round by four and languages by six, so that every pair comes */
     p->lang = p->kind->is_english ? &lexicons[0] : j->lang[(i + i / 12) % j->n_lang];
-    p->spoils = !j->is_auto                           ? j->spoils
+    p->spoils = j->level                              ? level_spoils(j, number)
+                : !j->is_auto                         ? j->spoils
                 : strcmp(p->kind->name, "scans") == 0 ? random_spoils(&r)
                                                       : 0;
     p->is_picture = p->kind->is_picture || p->spoils & ~(unsigned)(SPOIL_SKEW_1 | SPOIL_SKEW1 |
                                                                    SPOIL_SKEW_3 | SPOIL_SKEW3);
     snprintf(p->name, sizeof p->name, "%05d-%s-%s", number, p->kind->name, p->lang->code);
-    p->sheet = (struct sheet){.kind = p->kind->name, .lang = p->lang->code};
+    p->sheet = (struct sheet){
+        .kind = p->kind->name, .lang = p->lang->code, .level = level_names[j->level]};
     p->kind->size(&r, &p->sheet.width, &p->sheet.height);
 }
 

@@ -29,9 +29,9 @@ struct sheet_block {
 };
 
 struct sheet {
-    double width, height; /* points */
-    const char *kind, *lang;
-    bool is_picture; /* handwriting and scans: a raster also in a PDF */
+    double width, height;            /* points */
+    const char *kind, *lang, *level; /* level: NULL when pages are not made at levels */
+    bool is_picture;                 /* handwriting and scans: a raster also in a PDF */
     struct sheet_block *block;
     int n_block;
 };

@@ -160,6 +160,8 @@ static json_t *page_json(const struct sheet *s, int number, double px_per_pt)
         json_object_del(obj, empty[i]);
     json_object_set_new(obj, "kind", json_string(s->kind));
     json_object_set_new(obj, "lang", json_string(s->lang));
+    if (s->level)
+        json_object_set_new(obj, "level", json_string(s->level));
     list = json_object_get(obj, "blocks");
     for (int i = 0; i < s->n_block; i++)
         json_object_set_new(json_array_get(list, (size_t)i), "lines",

@@ -272,10 +272,11 @@ static int index_open(struct writer *w)
             TRY(fonts_add(fonts, j->lang[i]->serif));
         }
     index_add(&w->index,
-              json_pack("{s:s, s:s, s:I, s:s, s:i, s:s, s:f, s:s, s:s, s:o}", "corpus",
+              json_pack("{s:s, s:s, s:I, s:s, s:s*, s:i, s:s, s:f, s:s, s:s, s:o}", "corpus",
                         "recto-corpus", "version", RECTO_VERSION, "seed", (json_int_t)j->seed,
-                        "kind", j->kind, "n", j->n, "as", forms[j->form], "dpi", j->dpi, "pango",
-                        pango_version_string(), "cairo", cairo_version_string(), "fonts", fonts));
+                        "kind", j->kind, "level", level_names[j->level], "n", j->n, "as",
+                        forms[j->form], "dpi", j->dpi, "pango", pango_version_string(), "cairo",
+                        cairo_version_string(), "fonts", fonts));
     return 0;
 }
 
