@@ -40,7 +40,7 @@ function brand() {
 function side() {
     const mini = h('p.mini', { hidden: true }, t('app.mini'));
     watch('stats', () => { mini.hidden = !state.stats?.model?.is_default; });
-    return h('div.side', { id: 'side' },
+    return h('aside.side', { id: 'side', 'aria-label': t('app.history') },
         h('header', brand(), h('span.space'),
             h('button.quiet.round', { type: 'button', id: 'settings', 'aria-label': t('app.settings'), title: t('app.settings'),
                 onclick: () => openSettings(build) }, icon('gear'))),
@@ -82,7 +82,7 @@ function document_() {
         problem.hidden = !state.problem;
         body.hidden = !!state.problem;
         fill(problem, state.problem && [icon('warn'),
-            h('p', state.problem.status === 404 || state.problem.code === 'not_found' ? t('job.gone') : errorText(state.problem)),
+            h('h1', state.problem.status === 404 || state.problem.code === 'not_found' ? t('job.gone') : errorText(state.problem)),
             h('a.button', { href: '#/' }, t('app.add'))]);
     });
     return h('div.document', jobHead(), uploadList(), problem, body);

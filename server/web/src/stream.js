@@ -14,7 +14,8 @@ let on = {};
 
 const DEAF_MS = 45000; /* the server pings every 15 s, and statistics come every second */
 
-/* handlers: {job, page, edit, deleted, text, stats, reset, opened}, each gets the event's data. */
+/* handlers: {job, page, edit, deleted, text, stats, reset}, each gets the event's data and number; and opened(isResumed), where
+ * false means that events may have been missed. */
 export function connect(handlers) {
     on = handlers;
     open();
@@ -47,17 +48,17 @@ function open() {
     for (const type of ['job', 'page', 'edit', 'deleted', 'text', 'stats', 'reset'])
         source.addEventListener(type, e => mine === source && hear(type, e));
     source.addEventListener('bye', () => mine === source && lost('leaving'));
-    source.onopen = () => mine === source && opened();
+    const isResumed = last !== null;
+    source.onopen = () => mine === source && opened(isResumed);
     source.onerror = () => mine === source && lost();
 }
 
-function opened() {
-    const was = state.link.state;
+function opened(isResumed) {
     tries = 0;
     lastHeard = Date.now();
     state.link = { state: 'online', retryAt: 0 };
     changed('link');
-    on.opened(was);
+    on.opened(isResumed);
 }
 
 function hear(type, event) {
@@ -67,7 +68,7 @@ function hear(type, event) {
     const data = JSON.parse(event.data);
     if (type === 'reset')
         last = String(data.seq);
-    on[type](data);
+    on[type](data, Number(event.lastEventId) || 0);
 }
 
 function lost(why) {

@@ -3,6 +3,7 @@
 import { state, changed, openJob, openRow } from './store.js';
 import { getJson, jobPath, pagePath, request } from './api.js';
 import * as stream from './stream.js';
+import { countPage, knowRows, forget } from './progress.js';
 
 const LIST = 50;
 const ROWS = 200;
@@ -14,11 +15,14 @@ export function start() {
     loadStats();
 }
 
-/* After a break the stream goes on by number; only the first connection has to ask for everything. */
+/* After a break the stream goes on by number; only a connection without one has to ask for everything. What could not be
+ * loaded during the break is asked for again. */
 let isLoaded = false;
-function opened() {
-    if (!isLoaded)
+function opened(isResumed) {
+    if (!isLoaded || !isResumed)
         loadAll();
+    else if (state.problem || state.page?.error)
+        loadOpen();
 }
 
 export function loadAll() {
@@ -71,6 +75,7 @@ function takeJob(job) {
 }
 
 function takeDeleted({ job }) {
+    forget(job);
     state.jobs.delete(job);
     state.leaving.delete(job);
     state.order = state.order.filter(id => id !== job);
@@ -112,6 +117,20 @@ async function loadOpen() {
     changed('job', 'jobs', 'pages', 'page');
 }
 
+/* Fetch a job's counts anew, once for however many events ask for it. */
+const stale = new Set();
+function refresh(id) {
+    if (stale.has(id))
+        return;
+    stale.add(id);
+    setTimeout(async () => {
+        stale.delete(id);
+        const job = await getJson(jobPath(id)).catch(() => null);
+        if (job)
+            takeJob(job);
+    }, 300);
+}
+
 function growRows(total) {
     if (state.rows.length < total + 1)
         state.rows.length = total + 1;
@@ -130,11 +149,16 @@ export async function loadRows(n, again = false) {
     try {
         const answer = await getJson(jobPath(id, '/pages'), { from, limit: ROWS });
         if (id === state.jobId)
-            answer.data.forEach(row => { state.rows[row.page] = row; });
+            takeRows(id, answer.data);
         changed('pages', 'page');
     } finally {
         pending.delete(key);
     }
+}
+
+function takeRows(id, rows) {
+    rows.forEach(row => { state.rows[row.page] = row; });
+    knowRows(id, rows);
 }
 
 /* All rows of the open job, for the filters. */
@@ -143,7 +167,14 @@ export async function loadAllRows() {
         await loadRows(n);
 }
 
-function takeRow(row) {
+function takeRow(row, seq) {
+    const job = state.jobs.get(row.job);
+    if (job && seq > job.seq) {
+        job.seq = seq;
+        if (!countPage(job, row))
+            refresh(row.job);
+        changed('jobs', ...(row.job === state.jobId ? ['job'] : []));
+    }
     if (row.job !== state.jobId)
         return;
     growRows(row.page);
@@ -229,8 +260,9 @@ function takeStats(sample) {
 export const cancelJob = id => request('POST', jobPath(id, '/cancel'));
 export const renameJob = (id, name) => request('PATCH', jobPath(id), { json: { name } });
 export const deleteJob = id => request('DELETE', jobPath(id));
-export const retryPages = (id, pages, options) =>
-    request('POST', jobPath(id, '/retry'), { json: { pages, options: options || {} } });
+/* pages null: those that need it. */
+export const retryPages = (id, pages, options, password) =>
+    request('POST', jobPath(id, '/retry'), { json: { ...(pages && { pages }), ...(options && { options }), ...(password && { password }) } });
 export const keepAttempt = (id, page, attempt) =>
     request('POST', pagePath(id, page, '/keep'), { json: { attempt } });
 

@@ -1,7 +1,7 @@
 /* Files on their way to the server. What can be known before a byte is sent (kind, size) is said before. */
 
 import { state, changed } from './store.js';
-import { upload as send } from './api.js';
+import { upload } from './api.js';
 import { t, bytes, errorText } from './words.js';
 import { readingOptions } from './view/options.js';
 
@@ -9,7 +9,7 @@ import { readingOptions } from './view/options.js';
 const HEADS = [
     [/^%PDF/, 'pdf'], [/^\x89PNG\r\n\x1a\n/, 'picture'], [/^\xff\xd8\xff/, 'picture'], [/^RIFF....WEBP/s, 'picture'],
     [/^(II\*\0|MM\0\*|II\+\0|MM\0\+)/, 'picture'], [/^BM/, 'picture'], [/^GIF8[79]a/, 'picture'],
-    [/^\0\0\0\x0cjP {2}\r\n\x87\n/, 'picture'], [/^\xff\x4f\xff\x51/, 'picture'], [/^P[1-6]\s/, 'picture'],
+    [/^\0\0\0\x0cjP {2}\r\n\x87\n/, 'picture'], [/^\xff\x4f\xff\x51/, 'picture'], [/^P[1-7]\s/, 'picture'],
 ];
 
 /* A PDF may have rubbish before its head; the server looks at 1024 bytes, and so do we. */
@@ -40,14 +40,18 @@ export function dismiss(item) {
     changed('uploads');
 }
 
-/* Begin with files that a person dropped, pasted or chose. Several pictures may be one document: then ask(n) is waited
- * for and says 'one', 'each' or null (neither, forget it). Gives the jobs that came of them. */
-export async function addFiles(files, ask) {
+/* What a person has to be asked, set by view/drop.js: askOne(n pictures) -> 'one', 'each' or null (forget it);
+ * askPassword as in view/password.js. */
+let hooks = null;
+export const setHooks = value => { hooks = value; };
+
+/* Begin with files that a person dropped, pasted or chose; gives the jobs that came of them. */
+export async function addFiles(files) {
     const kinds = await Promise.all(files.map(kindOf));
     const pictures = files.filter((_, i) => kinds[i] === 'picture');
     let groups = files.map(file => [file]);
     if (pictures.length > 1 && pictures.length === files.length) {
-        const answer = await ask(pictures.length);
+        const answer = await hooks.askOne(pictures.length);
         if (!answer)
             return [];
         if (answer === 'one')
@@ -72,29 +76,41 @@ function sendGroup(files, kind) {
     return null;
 }
 
+/* Send an item's files; gives the job, or null. A locked PDF asks for its password, and is sent again with it. */
 async function transfer(item) {
+    let job = null;
+    try {
+        job = await send(item).catch(error => {
+            if (!/^password_/.test(error.code))
+                throw error;
+            return hooks.askPassword(password => send(item, password));
+        });
+        dismiss(item);
+    } catch (error) {
+        if (error.code === 'aborted')
+            dismiss(item);
+        else
+            refuse(item, errorText(error));
+    }
+    return job;
+}
+
+async function send(item, password) {
+    const options = { ...readingOptions(item.name), ...(password && { password }) };
     const form = new FormData();
-    form.append('options', new Blob([JSON.stringify(readingOptions(item.name))], { type: 'application/json' }));
+    form.append('options', new Blob([JSON.stringify(options)], { type: 'application/json' }));
     item.files.forEach(file => form.append('file', file, file.name || item.name));
     Object.assign(item, { state: 'sending', sent: 0, why: '' });
-    const { done, abort } = send('v1/jobs', form, (sent, total) => {
+    const { done, abort } = upload('v1/jobs', form, (sent, total) => {
         item.sent = sent / total;
         changed('uploads');
     });
     item.stop = abort;
     changed('uploads');
     try {
-        const job = await done;
+        return await done;
+    } finally {
         item.stop = null;
-        dismiss(item);
-        return job;
-    } catch (error) {
-        item.stop = null;
-        if (error.code === 'aborted')
-            dismiss(item);
-        else
-            refuse(item, errorText(error));
-        return null;
     }
 }
 

@@ -10,7 +10,6 @@ const WORDS = {
     'app.menu': ['Show the list of documents', '显示文档列表'],
     'app.skip': ['Skip to the document', '跳到文档'],
     'app.close': ['Close', '关闭'],
-    'app.cancel': ['Cancel', '取消'],
     'app.more': ['More for {name}', '{name} 的更多操作'],
     'app.mini': ['Demonstration model: reads large, clean English print only', '演示模型：仅能识别清晰的大号英文印刷体'],
 
@@ -21,7 +20,6 @@ const WORDS = {
         '支持 PDF 和图片，可多选或拖入文件夹，也可以直接粘贴图片。'],
     'drop.choose': ['Choose files', '选择文件'],
     'drop.camera': ['Take a picture', '拍照'],
-    'drop.privacy': ['Files stay on this server and are deleted {days} days after reading.', '文件只保存在这台服务器上，识别完成 {days} 天后删除。'],
     'drop.pictures': ['{n} pictures', '{n} 张图片'],
     'drop.pictures.ask': ['Are they pages of one document?', '它们是同一份文档的各页吗？'],
     'drop.one': ['One document', '同一份文档'],
@@ -30,7 +28,6 @@ const WORDS = {
     /* uploads */
     'up.checking': ['Checking', '检查中'],
     'up.sending': ['Uploading, {n} %', '上传中 {n}%'],
-    'up.refused': ['Not taken', '未接受'],
     'up.stop': ['Stop uploading {name}', '停止上传 {name}'],
     'up.dismiss': ['Dismiss', '知道了'],
     'up.again': ['Try again', '重试'],
@@ -63,6 +60,7 @@ const WORDS = {
     'opt.reset': ['Reset', '恢复默认'],
 
     /* history */
+    'list.label': ['All documents', '全部文档'],
     'list.search': ['Search documents', '搜索文档'],
     'list.loading': ['Loading', '加载中'],
     'list.empty': ['Nothing read yet.', '还没有文档。'],
@@ -114,8 +112,6 @@ const WORDS = {
 
     /* pages */
     'page.n': ['Page {n}', '第 {n} 页'],
-    'page.of': ['Page {n} of {total}', '第 {n} 页，共 {total} 页'],
-    'page.go': ['Go to page', '跳转到页'],
     'strip.label': ['Pages', '页面'],
     'strip.filter': ['Which pages', '显示哪些页'],
     'strip.all': ['All pages', '全部页面'],
@@ -149,7 +145,6 @@ const WORDS = {
     'pic.in': ['Larger', '放大'],
     'pic.out': ['Smaller', '缩小'],
     'pic.fit': ['Whole page', '整页'],
-    'pic.width': ['Full width', '适应宽度'],
     'pic.zoom': ['Zoom', '缩放'],
     'pic.boxes': ['Boxes', '版面框'],
     'pic.legend': ['Kinds of blocks', '版面类型'],
@@ -250,11 +245,9 @@ const WORDS = {
 
     /* connection */
     'net.waiting': ['Connection lost. Trying again in {n} s.', '连接中断，{n} 秒后重试。'],
-    'net.connecting': ['Connecting', '正在连接'],
     'net.offline': ['This device is offline. Reading goes on at the server.', '本机已离线，服务器仍在继续识别。'],
     'net.leaving': ['The server is restarting. Nothing is lost.', '服务器正在重启，内容不会丢失。'],
     'net.now': ['Try now', '立即重试'],
-    'net.back': ['Connected again', '已重新连接'],
     'key.title': ['This server asks for a key', '该服务器需要密钥'],
     'key.text': ['You get one from whoever runs the server.', '请向服务器管理员索取。'],
     'key.user': ['Name', '名称'],

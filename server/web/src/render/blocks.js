@@ -7,8 +7,8 @@ import { url, pagePath } from '../api.js';
 import { formula } from './formula.js';
 import { renderMarkdown, inlineText } from './markdown.js';
 
-/* The kinds that have a colour and a word of their own; the others are "other". */
-const KINDS = ['title', 'heading', 'text', 'list', 'table', 'equation', 'figure', 'caption'];
+/* The kinds that have a colour and a word of their own; all others are "other". */
+export const KINDS = ['title', 'heading', 'text', 'list', 'table', 'equation', 'figure', 'caption', 'other'];
 export function kindOf(block) {
     return block.kind === 'table_caption' ? 'caption' : KINDS.includes(block.kind) ? block.kind : 'other';
 }
@@ -55,8 +55,8 @@ function body(block, kind, page) {
     switch (kind) {
     case 'title':
     case 'heading':
-        /* The page's own h1 and h2 stand above: a document's headings begin below them. */
-        return h(`h${Math.min(6, (block.level || 1) + 2)}.h${Math.min(4, block.level || 1)}`, inlineText(text));
+        /* The page's own h1, the document's name, stands above: its headings begin below that. */
+        return h(`h${Math.min(6, (block.level || 1) + 1)}.h${Math.min(4, block.level || 1)}`, inlineText(text));
     case 'table':
         return table(block, page);
     case 'equation':

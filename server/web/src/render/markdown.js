@@ -47,6 +47,7 @@ const marked = new Marked({
     extensions: [mathInline, mathBlock],
     renderer: {
         html: ({ text }) => onlyTables(text),
+        heading({ tokens, depth }) { return `<h${Math.min(6, depth + 1)} class="h${depth}">${this.parser.parseInline(tokens)}</h${Math.min(6, depth + 1)}>`; },
         link({ tokens }) { return this.parser.parseInline(tokens); },
         image: ({ href, text }) => `<code class="fig">${escape(/p0*\d+-f(\d+)\.(jpg|png)$/.exec(href)?.[1] || '')}|${escape(text)}</code>`,
         checkbox: ({ checked }) => checked ? '☑ ' : '☐ ',

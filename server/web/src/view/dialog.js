@@ -41,13 +41,14 @@ export function ask(title, text, answers) {
     });
 }
 
-/* A form with one field. submit(value) may throw an Error, whose message is shown; else the dialog closes. */
-export function askText(title, text, field, button, submit) {
+/* A form with one field. submit(value) may throw an Error, whose message is shown; else the dialog closes, however: after(). */
+export function askText(title, text, field, button, submit, after) {
     const input = h('input', { id: `field${count + 1}`, value: field.value || '', type: field.type || 'text', required: true,
         autocomplete: field.autocomplete || 'off', spellcheck: 'false' });
-    const wrong = h('p.wrong', { role: 'alert' }, field.wrong || '');
+    const wrong = h('p.wrong', { role: 'alert' });
     const form = h('form', { method: 'dialog', onsubmit: async e => {
         e.preventDefault();
+        wrong.textContent = '';
         try {
             await submit(input.value);
             el.close('done');
@@ -57,7 +58,7 @@ export function askText(title, text, field, button, submit) {
         }
     } }, text && h('p', text), h('label', { for: input.id }, field.label), input, wrong,
     h('div.buttons', h('button.main', { type: 'submit' }, button)));
-    const el = dialog(title, form, null, 'small');
+    const el = dialog(title, form, after, 'small');
     input.focus();
     input.select();
 }

@@ -3,20 +3,22 @@
 import { h, icon, keyed, fill, say, place } from '../dom.js';
 import { t } from '../words.js';
 import { state, watch } from '../store.js';
-import { addFiles, filesOf, dismiss, again } from '../upload.js';
+import { addFiles, filesOf, dismiss, again, setHooks } from '../upload.js';
 import { ask } from './dialog.js';
+import { askPassword } from './password.js';
 import { optionsPanel } from './options.js';
 import { go } from '../route.js';
 import { url } from '../api.js';
 
 const askOne = n => ask(t('drop.pictures', { n }), t('drop.pictures.ask'),
     [['one', t('drop.one'), true], ['each', t('drop.each', { n })]]);
+setHooks({ askOne, askPassword });
 
 /* Take files in, and open the document if only one came of them. */
 export async function take(files) {
     if (!files.length)
         return;
-    const jobs = await addFiles(files, askOne);
+    const jobs = await addFiles(files);
     if (jobs.length === 1)
         go(jobs[0].id);
 }

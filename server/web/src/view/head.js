@@ -8,7 +8,8 @@ import { cancelJob, retryPages, loadAllRows } from '../sync.js';
 import { jobLook, ended, needsLook } from './status.js';
 import { menuButton } from './menu.js';
 import { act, rename, remove } from './history.js';
-import { askText } from './dialog.js';
+import { askPassword } from './password.js';
+import { speed } from '../progress.js';
 import { copyText } from '../copy.js';
 import { speak } from './toast.js';
 
@@ -34,7 +35,7 @@ export function jobHead() {
         if (now !== shape) {
             shape = now;
             fill(buttons, actions(job));
-            askPassword(job);
+            offerPassword(job);
         }
     });
     return head;
@@ -49,9 +50,10 @@ function drawState(job, chip, facts, bar) {
         chip.dataset.tone = look.tone;
         fill(chip, icon(look.icon), h('span', look.words));
     }
+    const rate = speed(job.id) || job.speed_pages_s;
     const parts = job.state === 'running' ? [t('job.progress', { n: number(done), total: number(total) }),
-        job.speed_pages_s > 0 && t('job.speed', { n: number(job.speed_pages_s, job.speed_pages_s < 10 ? 1 : 0) }),
-        job.eta_s > 0 && t('job.eta', { time: span(job.eta_s) })] :
+        rate > 0 && t('job.speed', { n: number(rate, rate < 10 ? 1 : 0) }),
+        rate > 0 && done < total && t('job.eta', { time: span((total - done) / rate) })] :
         [total > 0 && pageCount(total), job.started_ms && job.ended_ms && span((job.ended_ms - job.started_ms) / 1000),
             job.state === 'failed' && job.error && errorText(job.error)];
     say(facts, parts.filter(Boolean).join(' · '));
@@ -74,7 +76,7 @@ function actions(job) {
         job.attention > 0 && !isBusy && h('button', { type: 'button', onclick: () => retryMarked(job) }, icon('loop'),
             h('span', t('job.retry', { n: job.attention }))),
         isBusy && h('button', { type: 'button', onclick: () => act(cancelJob(job.id)) }, icon('stop'), h('span', t('job.cancel'))),
-        job.state !== 'failed' && menuButton('button.main', { id: 'download' }, [icon('down'), h('span', t('job.download'))],
+        job.state !== 'failed' && menuButton('button.main', { id: 'download', title: isBusy ? t('job.download.partial') : null }, [icon('down'), h('span', t('job.download'))],
             () => downloads(openJob())),
         menuButton('button.quiet.round', { 'aria-label': t('app.more', { name: job.name }) }, icon('more'), more),
     ];
@@ -97,19 +99,9 @@ async function retryMarked(job) {
         act(retryPages(job.id, pages.join()));
 }
 
-/* An encrypted PDF asks for its password by itself, once for each failure. */
-function askPassword(job) {
-    const code = job.state === 'failed' && job.error && job.error.code;
-    if (code !== 'password_required' && code !== 'password_wrong')
-        return;
-    if (document.querySelector('dialog[open]'))
-        return;
-    const field = { label: t('pass.label'), type: 'password', autocomplete: 'off', wrong: code === 'password_wrong' ? t('pass.wrong') : '' };
-    askText(t('pass.title'), t('pass.text'), field, t('pass.open'), async password => {
-        try {
-            await retryPages(job.id, '1-', { password });
-        } catch (error) {
-            throw new Error(error.code === 'password_wrong' ? t('pass.wrong') : errorText(error));
-        }
-    });
+/* A document whose password is gone (it is kept in memory only) asks for it again. */
+function offerPassword(job) {
+    const isLocked = job.state === 'failed' && job.error && /^password_/.test(job.error.code);
+    if (isLocked && !document.querySelector('dialog[open]'))
+        act(askPassword(password => retryPages(job.id, null, {}, password)));
 }

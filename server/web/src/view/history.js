@@ -15,7 +15,7 @@ export function historyList() {
     const list = h('ul.jobs');
     const note = h('div.list-note');
     const end = h('div.list-end');
-    const box = h('nav.history-list', { 'aria-label': t('app.history') }, list, note, end);
+    const box = h('nav.history-list', { 'aria-label': t('list.label') }, list, note, end);
     new IntersectionObserver(seen => seen[0].isIntersecting && state.hasMore && loadList(true), { root: box, rootMargin: '300px' })
         .observe(end);
     watch('jobs', () => {

@@ -21,7 +21,7 @@ export function menuButton(spec, attrs, content, items) {
 function show(button, items) {
     close();
     const list = h('div.menu', { role: 'menu', onkeydown: move }, items.filter(Boolean).map(entry));
-    (button.closest('dialog') || document.body).append(list);
+    button.closest('dialog, main, aside').append(list);
     const at = button.getBoundingClientRect();
     const size = list.getBoundingClientRect();
     const left = Math.max(8, Math.min(at.right - size.width, innerWidth - size.width - 8));

@@ -4,7 +4,7 @@ import { h, icon, fill, place, say, keyed } from '../dom.js';
 import { t } from '../words.js';
 import { state, watch, changed, openRow } from '../store.js';
 import { url, pagePath } from '../api.js';
-import { kindOf, blockText } from '../render/blocks.js';
+import { KINDS, kindOf, blockText } from '../render/blocks.js';
 import { copyText } from '../copy.js';
 import { shownBlocks } from './shown.js';
 import { light, reveal } from './light.js';
@@ -198,7 +198,8 @@ function arrows(e) {
 }
 
 function drawLegend(legend, blocks) {
-    const kinds = [...new Set(blocks.filter(block => block.boxes_999.length).map(kindOf))];
+    const present = new Set(blocks.filter(block => block.boxes_999.length).map(kindOf));
+    const kinds = KINDS.filter(kind => present.has(kind));
     const key = kinds.join();
     if (legend.dataset.key === key)
         return;

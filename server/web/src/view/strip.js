@@ -18,7 +18,7 @@ export function pageStrip() {
     const list = virtualList('div.strip', { role: 'listbox', 'aria-label': t('strip.label'), tabindex: 0, onkeydown: move }, {
         make: () => h('a.thumb', { role: 'option', tabindex: -1, onclick: pick },
             h('span.sheet', h('img', { alt: '', loading: 'lazy', decoding: 'async' })),
-            h('span.caption', h('span.no'), h('span.mark'))),
+            h('span.caption', h('span.unseen'), h('span.no', { 'aria-hidden': true }), h('span.mark'))),
         draw: (el, i) => drawThumb(el, shown[i]),
         size: () => isNarrow.matches ? WIDTH : HEIGHT,
         isAcross: () => isNarrow.matches,
@@ -80,7 +80,6 @@ function drawThumb(el, n) {
     const img = sheet.firstElementChild;
     el.dataset.page = n;
     el.setAttribute('aria-selected', String(n === state.pageNo));
-    el.setAttribute('aria-label', `${t('page.n', { n })}, ${look.words}${row && row.edited ? `, ${t('st.edited')}` : ''}`);
     const hasPicture = row && (row.width_px > 0 || row.state === 'ended');
     const src = hasPicture && row.status !== 'error' ? url(pagePath(state.jobId, n, '/image'), { w: 160 }) : '';
     if (img.dataset.src !== src) {
@@ -91,14 +90,16 @@ function drawThumb(el, n) {
         else
             img.removeAttribute('src');
     }
-    say(caption.firstElementChild, String(n));
+    say(caption.firstElementChild, `${t('page.n', { n })} `);
+    say(caption.children[1], String(n));
     const key = look.key + (row && row.edited ? ' edited' : '');
     const mark = caption.lastElementChild;
     if (mark.dataset.key !== key) {
         mark.dataset.key = key;
         mark.dataset.tone = look.tone;
         el.dataset.state = look.key;
-        fill(mark, row && row.edited && icon('pen'), icon(look.icon), h('span', look.words));
+        fill(mark, row?.edited && [icon('pen'), h('span.unseen', t('st.edited'))], icon(look.icon),
+            h(look.key === 'ok' ? 'span.unseen' : 'span.word', look.words));
     }
 }
 
