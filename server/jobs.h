@@ -76,7 +76,7 @@ struct jobs_settings {
     const char *data; /* directory: made with mode 0700 when missing, locked for this process */
     struct recto *recto;
     struct reader *reader;
-    /* The engine's own settings, for opening documents beside it (helper, sandbox, limits). Copied as recto_open does. */
+    /* The engine's own settings, for opening documents beside it (helper, sandbox, limits). Borrowed until jobs_close. */
     const struct recto_settings *engine;
     int max_pages;            /* of a job; default 5000 */
     int64_t max_queued_pages; /* of the server; default 200000, then JOBS_QUEUE_FULL */
