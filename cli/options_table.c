@@ -9,7 +9,7 @@ const struct option_def option_table[N_OPT] = {
                  "where results go (default: standard output)"},
     [OPT_FORMAT] =
         {"format", 'f', TYPE_TEXT, FOR_READ, "LIST", 0, 0,
-         "md, txt, html, json, jsonl, hocr, alto, csv, mmd, raw, pdf, overlay, figures (md)"},
+         "md, txt, html, json, jsonl, hocr, alto, csv, mmd, raw, pdf, docx, overlay, figures (md)"},
     [OPT_TASK] = {"task", 't', TYPE_TEXT, FOR_BENCH | FOR_READ, "TASK", 0, 0,
                   "markdown, text, ocr, figure, describe, locate=PHRASE (markdown)"},
     [OPT_PROMPT] = {"prompt", 'p', TYPE_TEXT, FOR_BENCH | FOR_READ, "TEXT", 0, 0,
@@ -43,7 +43,7 @@ const struct option_def option_table[N_OPT] = {
     [OPT_DPI] = {"dpi", 0, TYPE_TEXT, FOR_BENCH | FOR_READ, "auto|N", 0, 0,
                  "draw PDF pages at N, 36 to 600; auto fills the model's view (auto)"},
     [OPT_PASSWORD] = {"password", 0, TYPE_TEXT, FOR_READ, "TEXT", 0, 0,
-                      "of an encrypted PDF; others can see it, so rather:"},
+                      "of an encrypted PDF; who lists processes sees it, so rather:"},
     [OPT_PASSWORD_FILE] = {"password-file", 0, TYPE_TEXT, FOR_READ, "FILE", 0, 0,
                            "the password is the first line of FILE"},
     [OPT_NO_ANNOTS] = {"no-annots", 0, TYPE_FLAG, FOR_READ, NULL, 0, 0,

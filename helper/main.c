@@ -78,11 +78,7 @@ static int parse_page(struct settings *s, enum pdf_what what, const char *value)
 /* Those of --pdf-info, --pdf-draw and the like; 1: it is none of them. */
 static int parse_pdf(struct settings *s, const char *name, const char *value)
 {
-    if (strcmp(name, "--user-password") == 0)
-        s->pdf.user_password = value;
-    else if (strcmp(name, "--owner-password") == 0)
-        s->pdf.owner_password = value;
-    else if (strcmp(name, "--width") == 0)
+    if (strcmp(name, "--width") == 0)
         return parse_number(value, 1, DECODE_SIDE_MAX, &s->pdf.width);
     else if (strcmp(name, "--height") == 0)
         return parse_number(value, 1, DECODE_SIDE_MAX, &s->pdf.height);
@@ -138,7 +134,6 @@ static void usage(void)
                     "       recto-decode --pdf-draw N --width W --height H [--no-annots] <FILE\n"
                     "       recto-decode --pdf-text N <FILE\n"
                     "       recto-decode --pdf-fonts N <FILE\n"
-                    "any of them with [--user-password P] [--owner-password P]\n"
                     "for tests: [--without landlock|seccomp] "
                     "[--probe open|write|socket|exec|fork|memory|cpu|code]\n");
 }

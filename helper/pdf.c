@@ -35,14 +35,6 @@ static void add_pair(struct command *c, const char *option, const char *value)
     add(c, value);
 }
 
-static void add_password(struct command *c, const struct pdf_ask *a)
-{
-    if (a->user_password)
-        add_pair(c, "-upw", a->user_password);
-    if (a->owner_password)
-        add_pair(c, "-opw", a->owner_password);
-}
-
 static void add_page(struct command *c, const struct pdf_ask *a)
 {
     snprintf(c->number[0], sizeof c->number[0], "%d", a->page);
@@ -56,7 +48,6 @@ static void ask_info(struct command *c, const struct pdf_ask *a)
     add_pair(c, "-f", "1");
     add_pair(c, "-l", LAST);
     add(c, "-box");
-    add_password(c, a);
     add(c, DOCUMENT);
 }
 
@@ -68,7 +59,6 @@ static void ask_text(struct command *c, const struct pdf_ask *a)
     add_pair(c, "-eol", "unix");
     add(c, "-nopgbrk");
     add_page(c, a);
-    add_password(c, a);
     add(c, DOCUMENT);
     add(c, "-");
 }
@@ -77,7 +67,6 @@ static void ask_fonts(struct command *c, const struct pdf_ask *a)
 {
     add(c, "pdffonts");
     add_page(c, a);
-    add_password(c, a);
     add(c, DOCUMENT);
 }
 
@@ -97,7 +86,6 @@ static void ask_drawing(struct command *c, const struct pdf_ask *a)
     add_pair(c, "-H", c->number[2]);
     if (a->hides_annots)
         add(c, "-hide-annotations");
-    add_password(c, a);
     add(c, DOCUMENT);
 }
 

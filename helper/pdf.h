@@ -17,12 +17,11 @@ enum pdf_what { PDF_INFO, PDF_DRAW, PDF_TEXT, PDF_FONTS };
 
 struct pdf_ask {
     enum pdf_what what;
-    int page;                                   /* all but PDF_INFO: this one */
-    int width, height;                          /* PDF_DRAW: so many pixels, */
-    bool hides_annots;                          /* and without notes and form fields */
-    const char *user_password, *owner_password; /* NULL: none */
-    bool is_strict;                             /* not without all layers */
-    const char *probe;                          /* for tests: this probe instead of a program */
+    int page;          /* all but PDF_INFO: this one */
+    int width, height; /* PDF_DRAW: so many pixels, */
+    bool hides_annots; /* and without notes and form fields */
+    bool is_strict;    /* not without all layers */
+    const char *probe; /* for tests: this probe instead of a program */
 };
 
 /* Does not return: the process is the program, or ends with one of the codes above. */

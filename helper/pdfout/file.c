@@ -115,7 +115,9 @@ static int open_document(struct out_file *f, const unsigned char *document, size
         return err(RECTO_EPASSWORD,
                    *password ? "wrong password" : "needs a password (--password-file)");
     if (rc & QPDF_ERRORS)
-        return err(RECTO_EDAMAGED, "damaged: a searchable copy cannot be made of it");
+        return err(RECTO_EDAMAGED, "damaged: libqpdf cannot read it");
+    if (f->flags & PDF_DECRYPT)
+        return 0;
     if (qpdf_is_encrypted(f->q) && !*password)
         return err(RECTO_EPASSWORD, "is encrypted, and its searchable copy would not be: to allow "
                                     "that give its password (--password-file)");
@@ -135,7 +137,8 @@ int file_open(struct out_file *f, const unsigned char *document, size_t n,
         TRY(open_document(f, document, n, head, password));
     else if (qpdf_empty_pdf(f->q) & QPDF_ERRORS)
         return file_check(f);
-    TRY(font_add(f));
+    if (!(f->flags & PDF_DECRYPT))
+        TRY(font_add(f));
     file_release(f);
     return file_check(f);
 }
@@ -166,7 +169,8 @@ static void add_producer(struct out_file *f)
 
 int file_write_out(struct out_file *f)
 {
-    add_producer(f);
+    if (!(f->flags & PDF_DECRYPT))
+        add_producer(f);
     file_release(f);
     TRY(file_check(f));
     if (qpdf_init_write(f->q, NULL) & QPDF_ERRORS)
@@ -175,7 +179,8 @@ int file_write_out(struct out_file *f)
                                 (f->flags & PDF_HAS_DOCUMENT) ? qpdf_o_preserve : qpdf_o_generate);
     qpdf_set_stream_data_mode(f->q, qpdf_s_preserve);
     qpdf_set_preserve_encryption(f->q, QPDF_FALSE);
-    qpdf_set_minimum_pdf_version(f->q, "1.5");
+    if (!(f->flags & PDF_DECRYPT))
+        qpdf_set_minimum_pdf_version(f->q, "1.5");
     qpdf_set_deterministic_ID(f->q, QPDF_TRUE);
     if (qpdf_write(f->q) & QPDF_ERRORS)
         return file_check(f);

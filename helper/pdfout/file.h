@@ -24,7 +24,7 @@ struct out_file {
 
 /* document, n: the bytes of the existing document, which stay the caller's until file_close; NULL: a new one. head: of
  * PDF_OPEN. Also after a failure: file_close.
- *     RECTO_EPASSWORD  encrypted, and no password or a wrong one: the result would be open to all
+ *     RECTO_EPASSWORD  encrypted, and no password or a wrong one: the result is open to all
  *     RECTO_EUSAGE     signed, and PDF_BREAK_SIGNATURE is not set
  *     RECTO_EDAMAGED   not to be read, or its pages are not those that were counted */
 int file_open(struct out_file *f, const unsigned char *document, size_t n,

@@ -43,7 +43,8 @@ enum pdf_open_flag {
     PDF_BREAK_SIGNATURE = 1 << 1,
     PDF_OLD_KEEP = 1 << 2, /* invisible text that is there already; else it is replaced */
     PDF_OLD_SKIP = 1 << 3, /* a page that has some gets no text */
-    PDF_OPEN_FLAGS = (1 << 4) - 1,
+    PDF_DECRYPT = 1 << 4,  /* nothing is added: the document as it is, without its encryption */
+    PDF_OPEN_FLAGS = (1 << 5) - 1,
 };
 
 /* What the numbers of a head mean: OPEN: flags, pages of the document, those that can be drawn. TEXT: page from 1, its

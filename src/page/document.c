@@ -112,6 +112,8 @@ static int read_image(struct page_doc *d, int fd)
 
 /* ---- open and close -------------------------------------------------------------------------- */
 
+static atomic_uint n_memory; /* documents that are in memory */
+
 static void warn(struct page_doc *d, const char *text)
 {
     d->warning[d->n_warning++] = text;
@@ -127,6 +129,8 @@ static int open_pdf(struct page_doc *d, struct page_source *s, const struct rect
     page_source_warn_missing(d->pdf.missing);
     if (d->pdf.is_repaired && in->strict)
         return err(RECTO_EDAMAGED, "damaged: its table of contents had to be repaired");
+    if (d->pdf.is_decrypted)
+        d->serial = atomic_fetch_add(&n_memory, 1) + 1;
     if (d->pdf.is_encrypted)
         warn(d, "encrypted, empty user password");
     if (d->pdf.is_repaired)
@@ -159,8 +163,6 @@ static int open_image(struct page_doc *d, struct page_source *s, const struct re
     d->n_page = page_count(s, d->bytes.p, d->bytes.n);
     return d->n_page < 0 ? d->n_page : 0;
 }
-
-static atomic_uint n_memory; /* documents that came as bytes */
 
 static int open_any(struct page_doc *d, struct page_source *s, const struct recto_input *in)
 {

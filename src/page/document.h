@@ -14,7 +14,7 @@ struct page_doc {
     struct pdf pdf;
     struct buf bytes;             /* of an image */
     enum recto_official official; /* how pictures are decoded; set after page_doc_open */
-    unsigned serial;              /* > 0: a PDF that came as bytes */
+    unsigned serial;              /* > 0: a PDF that is in memory */
     char *frames;                 /* of an animation: which are taken, "all"; NULL: the first */
     int n_page;                   /* of an animation: frames, or 1 */
     struct pdf_look look;

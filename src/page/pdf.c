@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "page/dpi.h"
+#include "page/pdf_decrypt.h"
 #include "page/pdf_info.h"
 #include "page/tool.h"
 
@@ -58,10 +59,6 @@ static void call_start(struct call *c, const struct pdf *p)
     add(c, c->cpu_s);
     if (p->tool.is_strict)
         add(c, "--strict");
-    if (p->password) {
-        add(c, p->password_is_owners ? "--owner-password" : "--user-password");
-        add(c, p->password);
-    }
 }
 
 /* Each process gets a description of the file of its own, since they share no position then. */
@@ -142,8 +139,7 @@ static int read_info(struct pdf *p, const struct tool_result *r)
     p->missing = missing_of(r);
     TRY(check_end(r));
     if (complains(r, "Incorrect password"))
-        return err(RECTO_EPASSWORD,
-                   p->password ? "wrong password" : "needs a password (--password-file)");
+        return err(RECTO_EPASSWORD, "needs a password (--password-file)");
     if (complains(r, "Invalid page count 0") || complains(r, "the last page (0)"))
         return err(RECTO_EEMPTY, "has no pages");
     reason = pdf_first_error(buf_view(&r->complaint));
@@ -168,23 +164,27 @@ static int ask_info(struct pdf *p)
     return rc;
 }
 
-/* The empty password first, then the given one as the user's, then as the owner's. */
+/* The document without its encryption takes its place. */
+static int decrypt(struct pdf *p)
+{
+    int plain;
+
+    TRY(pdf_decrypt(p, &plain));
+    close(p->fd);
+    p->fd = plain;
+    p->is_decrypted = true;
+    return ask_info(p);
+}
+
 int pdf_open(struct pdf *p, const struct pdf_tool *tool, int fd, const char *password)
 {
     int rc;
 
     *p = (struct pdf){.tool = *tool, .fd = fd};
     p->tool.helper = mem_strdup(tool->helper);
-    p->password_given = password ? mem_strdup(password) : NULL;
+    p->password = password ? mem_strdup(password) : NULL;
     rc = ask_info(p);
-    for (int i = 0; rc == RECTO_EPASSWORD && password && i < 2; i++) {
-        free(p->password);
-        p->password = mem_strdup(password);
-        p->password_is_owners = i == 1;
-        rc = ask_info(p);
-    }
-    p->is_encrypted = p->is_encrypted && !p->password;
-    return rc;
+    return rc == RECTO_EPASSWORD && password ? decrypt(p) : rc;
 }
 
 static void forget(char *password)
@@ -199,7 +199,6 @@ void pdf_close(struct pdf *p)
     if (p->fd > 0)
         close(p->fd);
     forget(p->password);
-    forget(p->password_given);
     free(p->page);
     free((char *)p->tool.helper);
     *p = (struct pdf){.fd = -1};

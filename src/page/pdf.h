@@ -30,12 +30,11 @@ struct pdf_page {
 struct pdf {
     struct pdf_tool tool;
     int fd;
-    char *password;       /* that opened it; owned; NULL: none */
-    char *password_given; /* whether it was needed or not; owned; NULL: none */
-    bool password_is_owners;
+    char *password; /* as given, whether it was needed or not; owned; NULL: none */
     int n_page;
     struct pdf_page *page; /* [n_page] */
     bool is_encrypted;     /* and opened without a password: the user's one is empty */
+    bool is_decrypted;     /* fd is a copy without encryption, which the password has made */
     bool is_repaired;      /* its table of contents was damaged */
     unsigned missing;      /* enum decode_sandbox */
 };
@@ -43,7 +42,9 @@ struct pdf {
 /* "%PDF-" at the very beginning, or within the first 1024 bytes of what is no other kind. */
 bool pdf_is(const void *head, size_t n);
 
-/* fd: a regular file or memfd, taken over (closed by pdf_close, also after a failure).
+/* fd: a regular file or memfd, taken over (closed by pdf_close, also after a failure). password: the user's or the owner's,
+ * looked at when the empty one does not open the document; poppler's programs would show it to all who list processes, so it
+ * makes a copy without encryption instead, in memory (pdf_decrypt.h), and they see that one.
  *     RECTO_EEMPTY     has no pages
  *     RECTO_EPASSWORD  needs a password, or another one than this
  *     RECTO_EDAMAGED   nothing can be made of it

@@ -26,6 +26,7 @@
 
 struct pdf_out {
     const struct pdf *document;
+    const char *failing; /* what does not come about, for sentences */
     pid_t pid;
     int stream, answers;
     struct buf answer; /* the start of its standard error */
@@ -65,7 +66,7 @@ static void stop(struct pdf_out *o)
 static int took_too_long(struct pdf_out *o)
 {
     stop(o);
-    return err(RECTO_ETOOLARGE, "a searchable copy takes more time than may be used");
+    return err(RECTO_ETOOLARGE, "%s: it takes more time than may be used", o->failing);
 }
 
 /* The helper has ended, or hung up and is about to: how? */
@@ -83,15 +84,15 @@ static int how_it_ended(struct pdf_out *o)
     o->pid = 0;
     sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     if (sig == SIGXCPU)
-        return err(RECTO_ETOOLARGE, "a searchable copy takes more time than may be used");
+        return err(RECTO_ETOOLARGE, "%s: it takes more time than may be used", o->failing);
     if (sig)
-        return err(RECTO_ERENDER, "no searchable copy: " PROGRAM " was ended by signal %d (%s)",
-                   sig, sigdescr_np(sig) ? sigdescr_np(sig) : "unknown");
+        return err(RECTO_ERENDER, "%s: " PROGRAM " was ended by signal %d (%s)", o->failing, sig,
+                   sigdescr_np(sig) ? sigdescr_np(sig) : "unknown");
     code = answer_code(o, &text);
     if (code < 0)
         return err(code, "%s", text);
     if (code > 0 || status)
-        return err(RECTO_ERENDER, "no searchable copy: " PROGRAM " ended with status %d",
+        return err(RECTO_ERENDER, "%s: " PROGRAM " ended with status %d", o->failing,
                    WEXITSTATUS(status));
     return 0;
 }
@@ -115,7 +116,7 @@ static int hung_up(struct pdf_out *o)
     while (hear(o))
         continue;
     rc = how_it_ended(o);
-    return rc < 0 ? rc : err(RECTO_ERENDER, "no searchable copy: " PROGRAM " ended too early");
+    return rc < 0 ? rc : err(RECTO_ERENDER, "%s: " PROGRAM " ended too early", o->failing);
 }
 
 /* ---- start ------------------------------------------------------------------------------------ */
@@ -149,10 +150,8 @@ static int start(struct pdf_out *o, const struct pdf_tool *tool, int document)
     }
     if (e) {
         o->pid = 0;
-        e = err(RECTO_ERENDER,
-                "no searchable copy: %s cannot be started: %s; it belongs beside "
-                "recto-decode",
-                path, strerror(e));
+        e = err(RECTO_ERENDER, "%s: %s cannot be started: %s; it belongs beside recto-decode",
+                o->failing, path, strerror(e));
     }
     free(path);
     return e;
@@ -178,7 +177,7 @@ static int send_bytes(struct pdf_out *o, const void *bytes, size_t n)
     const char *p = bytes;
 
     if (!o->pid)
-        return err(RECTO_ERENDER, "no searchable copy: " PROGRAM " has ended");
+        return err(RECTO_ERENDER, "%s: " PROGRAM " has ended", o->failing);
     while (n) {
         ssize_t done = send(o->stream, p, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 
@@ -228,7 +227,7 @@ static int send_open(struct pdf_out *o, unsigned flags)
     h.a |= PDF_HAS_DOCUMENT;
     h.b = (uint32_t)d->n_page;
     h.c = (uint32_t)count_drawn(d);
-    return send_record(o, &h, STR(""), str_of(d->password_given));
+    return send_record(o, &h, STR(""), str_of(d->password));
 }
 
 int pdf_out_open(struct pdf_out **out, const struct pdf *document, const struct pdf_tool *tool,
@@ -237,7 +236,11 @@ int pdf_out_open(struct pdf_out **out, const struct pdf *document, const struct 
     struct pdf_out *o = mem_zero(1, sizeof *o);
     int fd = document ? spawn_raise(pdf_reopen(document)) : -1, rc = document && fd < 0 ? fd : 0;
 
-    *o = (struct pdf_out){.document = document, .stream = -1, .answers = -1};
+    *o = (struct pdf_out){.document = document,
+                          .failing = flags & PDF_DECRYPT ? "the password cannot be used"
+                                                         : "no searchable copy",
+                          .stream = -1,
+                          .answers = -1};
     *out = NULL;
     if (rc == 0)
         rc = start(o, tool, fd);

@@ -133,6 +133,55 @@ static void passwords(void **state)
     page_source_close(s);
 }
 
+/* A folder with recto-pdf, and a recto-decode that writes down its arguments. */
+static void listening_helper(char *dir, char *program)
+{
+    struct buf b = {0};
+    char other[64];
+
+    strcpy(dir, "/tmp/recto-test-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    snprintf(program, 64, "%s/recto-decode", dir);
+    snprintf(other, sizeof other, "%s/recto-pdf", dir);
+    buf_fmt(&b, "#!/bin/sh\necho \"$@\" >>%s/log\nexec '%s' \"$@\"\n", dir, HELPER);
+    assert_int_equal(file_write(program, buf_view(&b)), 0);
+    assert_int_equal(chmod(program, 0700), 0);
+    assert_int_equal(symlink(BIN_DIR "/recto-pdf", other), 0);
+    buf_reset(&b);
+}
+
+/* No program is given the password where others could see it, and the page is drawn. */
+static void passwords_stay_unseen(void **state)
+{
+    static const char *const file[] = {"recto-decode", "recto-pdf", "log"};
+    char dir[32], program[64], path[64];
+    struct page_source *s;
+    struct recto_image im;
+    struct page_doc d;
+    struct buf log;
+
+    page_source_close(source());
+    listening_helper(dir, program);
+    s = open_source(program, 0, 0);
+    assert_int_equal(open_doc(&d, s, SAMPLES "encrypted_user.pdf", "recto"), 0);
+    assert_true(d.pdf.is_decrypted);
+    assert_int_equal(page_doc_draw(&d, s, 1, &im, NULL), 0);
+    assert_int_not_equal(darkest(&im), 255);
+    recto_image_reset(&im);
+    page_doc_close(&d);
+    page_source_close(s);
+    snprintf(path, sizeof path, "%s/log", dir);
+    log = load(path);
+    assert_non_null(strstr(log.p, "--pdf-draw 1"));
+    assert_null(strstr(log.p, "recto"));
+    buf_reset(&log);
+    for (size_t i = 0; i < COUNT(file); i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, file[i]);
+        unlink(path);
+    }
+    rmdir(dir);
+}
+
 /* ---- made documents ---- */
 
 struct maker {
@@ -409,15 +458,11 @@ static void time_of_a_program(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_sample),
-        cmocka_unit_test(passwords),
-        cmocka_unit_test(missing_pages),
-        cmocka_unit_test(no_pages_and_repairs),
-        cmocka_unit_test(damaged),
-        cmocka_unit_test(annotations),
-        cmocka_unit_test(not_documents),
-        cmocka_unit_test(sandbox_holds),
-        cmocka_unit_test(sandbox_limits_memory_and_time),
+        cmocka_unit_test(every_sample),          cmocka_unit_test(passwords),
+        cmocka_unit_test(passwords_stay_unseen), cmocka_unit_test(missing_pages),
+        cmocka_unit_test(no_pages_and_repairs),  cmocka_unit_test(damaged),
+        cmocka_unit_test(annotations),           cmocka_unit_test(not_documents),
+        cmocka_unit_test(sandbox_holds),         cmocka_unit_test(sandbox_limits_memory_and_time),
         cmocka_unit_test(time_of_a_program),
     };
 
