@@ -22,6 +22,7 @@ recto_dep(md libmd md)
 if(RECTO_HELPER) # pictures out; pages come in through the helper, which has the same two and more
   recto_dep(spng spng)
   recto_dep(jpeg libjpeg)
+  recto_dep(z zlib)
 endif()
 # The server's store.
 recto_dep(sqlite3 sqlite3)

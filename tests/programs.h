@@ -28,7 +28,7 @@ static inline char *keep_file(const struct buf *b, const char *name)
 /* What a command prints; %s in it is `path`. Its exit status in *status, unless NULL. */
 static inline struct buf shell(const char *fmt, const char *path, int *status)
 {
-    char command[512], some[4096];
+    char command[4096], some[4096];
     struct buf b = {0};
     FILE *p;
     int ended;

@@ -66,6 +66,7 @@ bool caption_is_taken(const struct recto_page *p, int i)
 struct walk {
     struct recto_writer *w;
     const struct recto_page *page;
+    enum pieces_figures figures;
     piece_fn *take;
     void *ctx;
     int n_figure; /* on this page */
@@ -142,12 +143,12 @@ static int take_figure(struct walk *k, int i, int n, struct figure *f)
 {
     struct recto_box box = k->page->block[i].box[n];
     struct piece p = piece_of(k, i, PIECE_FIGURE);
-    int rc = k->w->opts.stem ? figure_cut(k->w, k->page, box, &k->n_figure, f) : 0;
+    bool is_inside = k->figures == PIECES_FIGURES_INSIDE;
+    int rc = is_inside || k->w->opts.stem ? figure_cut(k->w, k->page, box, &k->n_figure, f) : 0;
 
-    if (rc == 1) {
-        p.figure = f;
+    p.figure = rc == 1 ? f : NULL;
+    if (rc == 1 && !is_inside)
         rc = writer_side(k->w, f->name, buf_view(&f->bytes));
-    }
     p.box = box;
     p.caption = n == 0 ? p.caption : NULL;
     return rc < 0 ? rc : k->take(k->ctx, &p);
@@ -180,9 +181,10 @@ static int take_block(struct walk *k, int i)
     return rc;
 }
 
-int pieces_of_page(struct recto_writer *w, const struct recto_page *p, piece_fn *take, void *ctx)
+int pieces_of_page(struct recto_writer *w, const struct recto_page *p, enum pieces_figures figures,
+                   piece_fn *take, void *ctx)
 {
-    struct walk k = {.w = w, .page = p, .take = take, .ctx = ctx};
+    struct walk k = {.w = w, .page = p, .figures = figures, .take = take, .ctx = ctx};
     int rc = 0;
 
     for (int i = 0; rc == 0 && i < p->n_block; i++)

@@ -23,17 +23,22 @@ struct piece {
     bool has_box;
     str text;                  /* trimmed, never empty; code without its fences */
     const struct table *table; /* PIECE_TABLE */
-    const struct figure *
-        figure; /* PIECE_FIGURE; NULL: too small to be cut out, or there are no pixels or side files */
+    const struct figure
+        *figure; /* PIECE_FIGURE; NULL: too small to be cut out, no pixels, or no place for it */
     const struct recto_block *caption; /* of a table or figure; NULL: none */
 };
 
 /* 0, or a negative code with which the walk ends. What p points to is valid during the call. */
 typedef int piece_fn(void *ctx, const struct piece *p);
 
-/* Call take for each piece of the page; its figures are cut out, and written as side files, when the options have a stem.
- * What take or the sink returned, or RECTO_ENOMEM. */
-int pieces_of_page(struct recto_writer *w, const struct recto_page *p, piece_fn *take, void *ctx);
+enum pieces_figures {
+    PIECES_FIGURES_BESIDE, /* figures become side files, if the options have a stem */
+    PIECES_FIGURES_INSIDE, /* their bytes go to take alone */
+};
+
+/* Call take for each piece of the page. What take or the sink returned, or RECTO_ENOMEM. */
+int pieces_of_page(struct recto_writer *w, const struct recto_page *p, enum pieces_figures figures,
+                   piece_fn *take, void *ctx);
 
 /* The caption of the figure or table at block i: of a figure the one behind it, else before it; of a table the other way
  * round. NULL: none, or it belongs to another. */

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 static const struct writer *const writers[] = {
-    &writer_md,   &writer_txt,     &writer_html,    &writer_json, &writer_jsonl,
-    &writer_hocr, &writer_alto,    &writer_csv,     &writer_mmd,  &writer_raw,
-    &writer_pdf,  &writer_overlay, &writer_figures,
+    &writer_md,   &writer_txt,  &writer_html,    &writer_json,    &writer_jsonl,
+    &writer_hocr, &writer_alto, &writer_csv,     &writer_mmd,     &writer_raw,
+    &writer_pdf,  &writer_docx, &writer_overlay, &writer_figures,
 };
 
 /* ---- formats --------------------------------------------------------------------------------- */

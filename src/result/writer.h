@@ -41,8 +41,8 @@ struct recto_writer {
 
 /* In the order of recto_format_at. */
 extern const struct writer writer_md, writer_txt, writer_html, writer_json, writer_jsonl,
-    writer_hocr, writer_alto, writer_csv, writer_mmd, writer_raw, writer_pdf, writer_overlay,
-    writer_figures;
+    writer_hocr, writer_alto, writer_csv, writer_mmd, writer_raw, writer_pdf, writer_docx,
+    writer_overlay, writer_figures;
 /* "json" as other programs have it (recto_write_options.json_as). */
 extern const struct writer writer_mineru, writer_docling;
 

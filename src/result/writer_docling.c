@@ -317,7 +317,7 @@ static int docling_page(struct recto_writer *w, const struct recto_page *p)
     set(page, "page_no", json_integer(p->number));
     buf_fmt(&s->pages, "%s\"%d\":", s->pages.n ? ",\n" : "", p->number);
     json_out_dump(&s->pages, page);
-    return pieces_of_page(w, p, take_piece, s);
+    return pieces_of_page(w, p, PIECES_FIGURES_BESIDE, take_piece, s);
 }
 
 /* ---- the document ---------------------------------------------------------------------------------- */

@@ -128,7 +128,7 @@ static int mineru_page(struct recto_writer *w, const struct recto_page *p)
     struct list_state *s = w->state;
 
     s->page_idx = p->number - 1;
-    return pieces_of_page(w, p, put_item, w);
+    return pieces_of_page(w, p, PIECES_FIGURES_BESIDE, put_item, w);
 }
 
 static int mineru_close(struct recto_writer *w)

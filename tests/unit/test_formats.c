@@ -5,16 +5,7 @@
 
 #include <string.h>
 
-/* clang-format off */
-static const char hostile[] =
-    REF("<b onload=x>\"'") DET("[[1, 1, 900, 99]]") "\n<script>alert(1)</script> & \"q\" ]]> --> \x07\n\n"
-    REF("table") DET("[[1, 100, 900, 199]]") "\n<table><tr><td><script>alert(1)</script></td>"
-        "<td><a href=\"javascript:alert(1)\">x</a></td></tr></table>\n\n"
-    REF("text") DET("[[1, 200, 900, 299]]") "\n[link](javascript:alert(1)) ![i](http://x/y.png) <img src=x onerror=y>\n\n"
-    REF("code") DET("[[1, 300, 900, 399]]") "\n```\n<script>alert(1)</script>\n```\n\n"
-    REF("figure_title") DET("[]") "\n\"><script>alert(1)</script>\n\n"
-    REF("image") DET("[[1, 400, 900, 499]]") "\n<script>alert(1)</script>";
-/* clang-format on */
+static const char hostile[] = HOSTILE;
 
 static const char *const names[] = {"md",   "txt",  "html", "json", "jsonl",
                                     "hocr", "alto", "csv",  "mmd",  "raw"};

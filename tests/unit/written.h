@@ -19,6 +19,16 @@
     REF("table") DET("[[100, 240, 899, 330]]") "\n" EXAMPLE_TABLE "\n\n" \
     REF("image") DET("[[100, 350, 500, 600]]") "\n\n\n" \
     REF("figure_title") DET("[[100, 610, 500, 640]]") "\nFig. 1. Map"
+
+/* What no format may let through as markup. */
+#define HOSTILE \
+    REF("<b onload=x>\"'") DET("[[1, 1, 900, 99]]") "\n<script>alert(1)</script> & \"q\" ]]> --> \x07\n\n" \
+    REF("table") DET("[[1, 100, 900, 199]]") "\n<table><tr><td><script>alert(1)</script></td>" \
+        "<td><a href=\"javascript:alert(1)\">x</a></td></tr></table>\n\n" \
+    REF("text") DET("[[1, 200, 900, 299]]") "\n[link](javascript:alert(1)) ![i](http://x/y.png) <img src=x onerror=y>\n\n" \
+    REF("code") DET("[[1, 300, 900, 399]]") "\n```\n<script>alert(1)</script>\n```\n\n" \
+    REF("figure_title") DET("[]") "\n\"><script>alert(1)</script>\n\n" \
+    REF("image") DET("[[1, 400, 900, 499]]") "\n<script>alert(1)</script>"
 /* clang-format on */
 
 static inline struct recto_page example_page(void)
