@@ -51,8 +51,16 @@ struct mul {
  * In a struct mul for these all of x_stride and w_stride are bytes, and k counts groups. */
 struct quant_head {
     float scale;
-    int32_t sum; /* of the group's numbers: takes away what + 128 and + 8 added */
+    int32_t start; /* quant_start of the group's numbers */
 };
+
+/* What a sum over a group begins with, to take away what + 128 and + 8 added: sum is that of its
+ * inputs. */
+static inline int32_t quant_start(int32_t sum, int group)
+{
+    return -(group == 64 ? 128 : 8) * sum;
+}
+
 #define QUANT_INPUT_MAX 32639 /* 127 * 256 + 127: both halves of it are signed bytes */
 
 static inline int64_t quant_input_bytes(int64_t n_group, int group)

@@ -41,8 +41,7 @@ QUANT_INLINE void c_tile(const struct mul *m, int row, int panel, enum weight_ki
         else
             c_dot4(dot, x + g * group, q + g * bytes);
         for (int j = 0; j < PANEL; j++)
-            y[j] += (float)(dot[j] - (kind == WEIGHT_INT8 ? 128 : 8) * head[g].sum) *
-                    (bf16_to_f32(scale[j]) * head[g].scale);
+            y[j] += (float)(dot[j] + head[g].start) * (bf16_to_f32(scale[j]) * head[g].scale);
     }
 }
 

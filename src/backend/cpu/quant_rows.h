@@ -35,7 +35,8 @@ QUANT_INLINE struct quant_head quant_group_of(int16_t *restrict q, const float *
         q[i] = (int16_t)((r + QUANT_ROUNDER) - QUANT_ROUNDER);
         sum += q[i];
     }
-    return (struct quant_head){(inverse > 0 ? top / QUANT_INPUT_MAX : 0) + bad, sum};
+    return (struct quant_head){(inverse > 0 ? top / QUANT_INPUT_MAX : 0) + bad,
+                               quant_start(sum, group)};
 }
 
 /* The numbers of a row of n_group groups, behind their heads. */

@@ -1,7 +1,7 @@
 /* AVX-512: a panel is one register of 16 lanes; a tile is at most 6 rows by 4 panels, 24
  * accumulators of 32 registers.  The weight panels are loaded once for all rows, the inputs are
- * broadcast from memory.  No software prefetch: four panels are four streams that the hardware
- * follows, and on Zen 4 prefetching ahead of them made a decode step 8 % slower. */
+ * broadcast from memory.  No software prefetch here: on Zen 4 it made a decode step
+ * 8 % slower; what it brings on Zen 5 is in tile.h. */
 #include "backend/cpu/kern_rows.h"
 
 #include "backend/cpu/x86/tile.h"

@@ -69,9 +69,9 @@ TILE_INLINE __m256 scales(const uint16_t *s)
 
 /* y += (dot + start) * (scale * scale_x) of one row */
 TILE_INLINE void add_group(__m256 y[2], const __m256i acc[4], const uint16_t *scale,
-                           struct quant_head head, int offset)
+                           struct quant_head head)
 {
-    __m256i start = _mm256_set1_epi32(-offset * head.sum);
+    __m256i start = _mm256_set1_epi32(head.start);
     __m256 of_x = _mm256_set1_ps(head.scale);
 
     UNROLL for (int h = 0; h < 2; h++)
@@ -120,8 +120,7 @@ TILE_INLINE void tile(const struct mul *m, int row, int panel, int rows, enum we
         dot(acc, x, q, rows, kind);
         UNROLL for (int r = 0; r < rows; r++)
         {
-            add_group(sum[r], acc[r], (const uint16_t *)w + g * PANEL, head[r][g],
-                      kind == WEIGHT_INT4 ? 8 : 128);
+            add_group(sum[r], acc[r], (const uint16_t *)w + g * PANEL, head[r][g]);
         }
     }
     UNROLL for (int r = 0; r < rows; r++)
