@@ -20,26 +20,17 @@ TILE_INLINE __m512bh broadcast_pair(const uint16_t *x)
     return (__m512bh)_mm512_set1_epi32(pair);
 }
 
-TILE_INLINE void tile_bb(const struct mul *m, int row, int panel, int rows, int panels)
+/* acc += x * w for the pairs from k on, up to `to` */
+TILE_INLINE void steps(__m512 acc[6][4], const struct mul *m, const uint16_t *x, const uint16_t *w,
+                       int64_t k, int64_t to, int64_t ahead, int rows, int panels)
 {
-    const uint16_t *x = (const uint16_t *)m->x + row * m->x_stride;
-    const uint16_t *w = (const uint16_t *)m->w + panel * m->w_stride;
-    float *y = m->y + row * m->y_stride + panel * PANEL;
-    __m512 acc[6][4];
-    __m512bh b[4];
+    for (x += k, w += k * PANEL; k < to; k += 2, x += 2, w += 2 * PANEL) {
+        __m512bh b[4];
 
-    UNROLL for (int r = 0; r < rows; r++)
-    {
-        UNROLL for (int p = 0; p < panels; p++)
-        {
-            acc[r][p] = m->add ? _mm512_loadu_ps(y + r * m->y_stride + p * PANEL)
-                               : _mm512_setzero_ps();
-        }
-    }
-    for (int64_t k = 0; k < m->k; k += 2, x += 2, w += 2 * PANEL) {
         UNROLL for (int p = 0; p < panels; p++)
         {
             b[p] = load_pairs(w + p * m->w_stride);
+            _mm_prefetch(w + p * m->w_stride + ahead, _MM_HINT_T0);
         }
         UNROLL for (int r = 0; r < rows; r++)
         {
@@ -51,6 +42,26 @@ TILE_INLINE void tile_bb(const struct mul *m, int row, int panel, int rows, int 
             }
         }
     }
+}
+
+TILE_INLINE void tile_bb(const struct mul *m, int row, int panel, int rows, int panels)
+{
+    const uint16_t *x = (const uint16_t *)m->x + row * m->x_stride;
+    const uint16_t *w = (const uint16_t *)m->w + panel * m->w_stride;
+    const int64_t ahead = AHEAD / (int)sizeof *w, within = m->k - ahead / PANEL;
+    float *y = m->y + row * m->y_stride + panel * PANEL;
+    __m512 acc[6][4];
+
+    UNROLL for (int r = 0; r < rows; r++)
+    {
+        UNROLL for (int p = 0; p < panels; p++)
+        {
+            acc[r][p] = m->add ? _mm512_loadu_ps(y + r * m->y_stride + p * PANEL)
+                               : _mm512_setzero_ps();
+        }
+    }
+    steps(acc, m, x, w, 0, within, ahead, rows, panels);
+    steps(acc, m, x, w, MAX(within, 0), m->k, ahead + (panels - 1) * m->w_stride, rows, panels);
     UNROLL for (int r = 0; r < rows; r++)
     {
         UNROLL for (int p = 0; p < panels; p++)
