@@ -8,7 +8,15 @@
 
 #include <string.h>
 
-enum { ROWS = 6, K = 64, TIMES = 2000, SWEEP = 1 << 28, PIECES = 64, LEAST_ROUNDS = 3 };
+enum {
+    ROWS = 6,
+    K = 64,
+    K_QUANT = 256,
+    TIMES = 2000,
+    SWEEP = 1 << 28,
+    PIECES = 64,
+    LEAST_ROUNDS = 3
+};
 
 /* A cache line: with sums of single words the processor, not the memory, would be the bound. */
 typedef uint64_t line __attribute__((vector_size(64)));
@@ -24,18 +32,19 @@ struct peak {
 
 static void product_item(void *ctx, int64_t i, int worker)
 {
-    static _Thread_local float x[ROWS * K * 2], w[MUL_PANELS * PANEL * K * 2],
+    static _Thread_local float x[ROWS * K * 4], w[MUL_PANELS * PANEL * K * 2],
         y[ROWS * MUL_PANELS * PANEL];
     const struct peak *p = ctx;
-    struct mul m = {.y = y,
-                    .x = x,
-                    .w = w,
-                    .y_stride = MUL_PANELS * PANEL,
-                    .x_stride = p->is_quant ? quant_input_bytes(K / QUANT_GROUP8, QUANT_GROUP8) : K,
-                    .w_stride = p->is_quant ? cpu_panel_bytes(WEIGHT_INT8, K) : PANEL * K,
-                    .k = p->is_quant ? K / QUANT_GROUP8 : K,
-                    .rows = ROWS,
-                    .n_panel = MUL_PANELS};
+    struct mul m = {
+        .y = y,
+        .x = x,
+        .w = w,
+        .y_stride = MUL_PANELS * PANEL,
+        .x_stride = p->is_quant ? quant_input_bytes(K_QUANT / QUANT_GROUP8, QUANT_GROUP8) : K,
+        .w_stride = p->is_quant ? cpu_panel_bytes(WEIGHT_INT8, K_QUANT) : PANEL * K,
+        .k = p->is_quant ? K_QUANT / QUANT_GROUP8 : K,
+        .rows = ROWS,
+        .n_panel = MUL_PANELS};
 
     for (int n = 0; n < TIMES; n++)
         p->mul(&m);
@@ -90,7 +99,7 @@ int cpu_measure_peak(struct device *d, struct device_peak *out)
     out->product_f32 = flop / best(d, product_item, &p, threads);
     p.mul = d->kern.mul_q8;
     p.is_quant = true;
-    out->quantised = flop / best(d, product_item, &p, threads);
+    out->quantised = flop * K_QUANT / K / best(d, product_item, &p, threads);
     p.streams = 1;
     out->read = SWEEP / best(d, read_item, &p, PIECES);
     p.streams = 4;
