@@ -35,6 +35,7 @@ int cmd_verify(const struct options *o);
 int cmd_bench(const struct options *o);
 int bench_loss(const struct options *o);
 int cmd_quantize(const struct options *o);
+int cmd_serve(const struct options *o);
 
 /* The options that concern an engine, over recto_settings_init's defaults.  s points into o. */
 void settings_from(const struct options *o, struct recto_settings *s);

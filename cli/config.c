@@ -16,7 +16,8 @@ struct reading {
     char *value[2][N_OPT]; /* at the top; in the section of the command */
 };
 
-static const char *const commands[] = {"read", "inspect", "verify"};
+static const char *const commands[] = {"read",     "inspect", "verify", "bench",
+                                       "quantize", "serve",   "key",    "store"};
 
 static char *next_line(char *text, int cap, void *ctx)
 {
@@ -49,10 +50,24 @@ static int refuse(struct reading *r, const char *what, const char *name)
     return 0;
 }
 
+/* A list goes on. */
+static int take_again(struct reading *r, char **list, const char *value)
+{
+    size_t n = strlen(*list), more = strlen(value);
+    char *all = realloc(*list, n + more + 2);
+
+    if (!all)
+        return refuse(r, "not enough memory for", value);
+    all[n] = '\n';
+    memcpy(all + n + 1, value, more + 1);
+    *list = all;
+    return 1;
+}
+
 static int take(void *ctx, const char *section, const char *name, const char *value)
 {
     struct reading *r = ctx;
-    int k = options_find(name, strlen(name)), depth = *section ? 1 : 0;
+    int k = options_find(r->o->mask, name, strlen(name)), depth = *section ? 1 : 0;
 
     if (r->failed)
         return 0;
@@ -62,6 +77,8 @@ static int take(void *ctx, const char *section, const char *name, const char *va
         return refuse(r, "unknown option", name);
     if (*section && strcmp(section, r->o->command) != 0)
         return 1;
+    if (r->value[depth][k] && option_table[k].type == TYPE_LIST)
+        return take_again(r, &r->value[depth][k], value);
     if (r->value[depth][k])
         return refuse(r, "given twice (or continued on a line that starts with a space):", name);
     r->value[depth][k] = strdup(value);
@@ -102,6 +119,10 @@ int config_read(struct options *o)
     else
         default_path(o->config, sizeof o->config);
     r.file = *o->config ? fopen(o->config, "re") : NULL;
+    if (!r.file && !given && (o->mask & FOR_SERVE)) { /* a service has no home */
+        snprintf(o->config, sizeof o->config, "/etc/recto.ini");
+        r.file = fopen(o->config, "re");
+    }
     if (!r.file) {
         rc = given ? options_fail(o, "%s: %s", o->config, strerror(errno)) : 0;
         *o->config = 0;

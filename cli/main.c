@@ -39,6 +39,12 @@ static const struct cmd cmds[] = {
      "pages: from files on disk to Markdown on disk (in -o DIR, or a folder that goes again): pages/s,\n"
      "latency, time by stage, and what the device says of itself. All files wait at the start, or with\n"
      "--rate 20 arrive by themselves, 20 a second.\n"},
+    {"serve", FOR_SERVE, cmd_serve, "", "answer HTTP requests, and show the web page",
+     "OpenAI's chat route, document jobs that survive a restart, and a page for people at\n"
+     "http://127.0.0.1:8080/. Clients, keys, proxies: docs/server.md.\n\n"
+     "  recto serve\n"
+     "  recto serve --model DIR --keys keys.txt --listen 0.0.0.0:8080 --host-name ocr.example.org\n\n"
+     "SIGTERM and SIGINT: drain, then exit 0; a second one: exit 1 at once.\n"},
     {"quantize", FOR_QUANTIZE, cmd_quantize, "MODEL", "make a smaller, faster copy of a model",
      "  recto quantize MODEL -o OUT --scheme int8\n\n"
      "OUT is a folder like MODEL, with the decoder's matrices in 8.25 or 4.5 bits a number; vision,\n"

@@ -15,12 +15,17 @@ int options_fail(struct options *o, const char *fmt, ...)
     return -1;
 }
 
-int options_find(const char *name, size_t n)
+int options_find(unsigned mask, const char *name, size_t n)
 {
+    int other = -1;
+
     for (int k = 0; k < N_OPT; k++)
-        if (strlen(option_table[k].name) == n && memcmp(option_table[k].name, name, n) == 0)
-            return k;
-    return -1;
+        if (strlen(option_table[k].name) == n && memcmp(option_table[k].name, name, n) == 0) {
+            if (option_table[k].mask & mask)
+                return k;
+            other = k;
+        }
+    return other;
 }
 
 static int find_letter(char letter)
@@ -93,6 +98,53 @@ static bool is_number(const struct option_def *d, const char *value)
     return end != value && *end == 0 && errno == 0 && x >= d->min && x <= d->max;
 }
 
+/* "512MiB" with units as factors; -1 if it is none. */
+static double number_with_unit(const char *value, const char *const *unit, const double *factor)
+{
+    char *end;
+    double x = strtod(value, &end);
+
+    if (end == value || !isdigit((unsigned char)*value))
+        return -1;
+    while (*end == ' ')
+        end++;
+    for (int i = 0; unit[i]; i++)
+        if (strcasecmp(end, unit[i]) == 0)
+            return x * factor[i];
+    return -1;
+}
+
+static double size_of(const char *value)
+{
+    static const char *const unit[] = {"",  "B",   "K",  "KiB", "KB",  "M",  "MiB", "MB",
+                                       "G", "GiB", "GB", "T",   "TiB", "TB", NULL};
+    static const double factor[] = {1,   1,      0x1p10, 0x1p10, 1e3,    0x1p20, 0x1p20,
+                                    1e6, 0x1p30, 0x1p30, 1e9,    0x1p40, 0x1p40, 1e12};
+
+    return number_with_unit(value, unit, factor);
+}
+
+static double seconds_of(const char *value)
+{
+    static const char *const unit[] = {"", "s", "m", "min", "h", "d", NULL};
+    static const double factor[] = {1, 1, 60, 60, 3600, 86400};
+
+    return number_with_unit(value, unit, factor);
+}
+
+static int check_unit(struct options *o, const struct option_def *d, const char *from,
+                      const char *value)
+{
+    bool is_size = d->type == TYPE_SIZE;
+    double x = is_size ? size_of(value) : seconds_of(value);
+
+    if (x >= d->min && x <= d->max)
+        return 0;
+    return options_fail(o, "%s: '%.60s' is not %s from %.15g to %.15g", from, value,
+                        is_size ? "a size in bytes, KiB, MiB or GiB" : "a time in s, m, h or d",
+                        d->min, d->max);
+}
+
 static int check(struct options *o, enum option k, const char *value, enum option_source source)
 {
     const struct option_def *d = &option_table[k];
@@ -102,11 +154,31 @@ static int check(struct options *o, enum option k, const char *value, enum optio
         return options_fail(o, "%s: '%.60s' is neither yes nor no", from, value);
     if (d->type == TYPE_CHOICE && !in_list(d->values, value))
         return options_fail(o, "%s: '%.60s' is not one of %s", from, value, d->values);
-    if (d->type == TYPE_TEXT && *value == 0)
+    if ((d->type == TYPE_TEXT || d->type == TYPE_LIST) && *value == 0)
         return options_fail(o, "%s: the value is empty", from);
     if ((d->type == TYPE_INT || d->type == TYPE_REAL) && !is_number(d, value))
         return options_fail(o, "%s: '%.60s' is not %s from %.15g to %.15g", from, value,
                             d->type == TYPE_INT ? "a whole number" : "a number", d->min, d->max);
+    if (d->type == TYPE_SIZE || d->type == TYPE_TIME)
+        return check_unit(o, d, from, value);
+    return 0;
+}
+
+/* Behind what the same source has given so far; the commas of a variable become line breaks. */
+static int add_item(struct options *o, enum option k, const char *value, enum option_source source)
+{
+    size_t n = o->value[k] ? strlen(o->value[k]) : 0, more = strlen(value);
+    char *all = realloc(o->owned[k], n + more + 2);
+
+    if (!all)
+        return options_fail(o, "not enough memory");
+    if (n > 0)
+        all[n++] = '\n';
+    memcpy(all + n, value, more + 1);
+    for (char *p = all + n; source == SOURCE_ENVIRONMENT && *p; p++)
+        *p = *p == ',' ? '\n' : *p;
+    o->value[k] = o->owned[k] = all;
+    o->source[k] = source;
     return 0;
 }
 
@@ -116,6 +188,8 @@ int options_set(struct options *o, enum option k, const char *value, enum option
         return 0;
     if (check(o, k, value, source) < 0)
         return -1;
+    if (option_table[k].type == TYPE_LIST)
+        return add_item(o, k, value, source);
     o->source[k] = source;
     o->value[k] = value;
     if (source == SOURCE_FILE)
@@ -129,11 +203,9 @@ static int known(struct options *o, int k, const char *as_typed)
     static const struct {
         unsigned mask;
         const char *name;
-    } cmds[] = {{FOR_READ, "read"},
-                {FOR_INSPECT, "inspect"},
-                {FOR_VERIFY, "verify"},
-                {FOR_BENCH, "bench"},
-                {FOR_QUANTIZE, "quantize"}};
+    } cmds[] = {{FOR_READ, "read"},   {FOR_INSPECT, "inspect"},   {FOR_VERIFY, "verify"},
+                {FOR_BENCH, "bench"}, {FOR_QUANTIZE, "quantize"}, {FOR_SERVE, "serve"},
+                {FOR_KEY, "key"},     {FOR_STORE, "store"}};
 
     if (k < 0)
         return options_fail(o, "unknown option %.60s; see recto %s --help", as_typed, o->command);
@@ -151,7 +223,7 @@ static int take_long(struct options *o, int argc, char **argv)
 {
     const char *name = argv[0] + 2;
     size_t n = strcspn(name, "=");
-    int k = options_find(name, n);
+    int k = options_find(o->mask, name, n);
     const char *value = name[n] == '=' ? name + n + 1 : NULL;
 
     if (known(o, k, argv[0]) < 0)
@@ -266,6 +338,28 @@ bool opt_flag(const struct options *o, enum option k)
 long long opt_int(const struct options *o, enum option k, long long fallback)
 {
     return o->value[k] ? strtoll(o->value[k], NULL, 10) : fallback;
+}
+
+long long opt_size(const struct options *o, enum option k, long long fallback)
+{
+    if (!o->value[k])
+        return fallback;
+    return (long long)(option_table[k].type == TYPE_SIZE ? size_of(o->value[k])
+                                                         : seconds_of(o->value[k]));
+}
+
+const char *opt_item(const struct options *o, enum option k, int i, char *out, size_t n)
+{
+    const char *p = o->value[k];
+
+    while (p && i-- > 0) {
+        p = strchr(p, '\n');
+        p = p ? p + 1 : NULL;
+    }
+    if (!p)
+        return NULL;
+    snprintf(out, n, "%.*s", (int)strcspn(p, "\n"), p);
+    return out;
 }
 
 double opt_real(const struct options *o, enum option k, double fallback)

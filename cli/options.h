@@ -90,6 +90,43 @@ enum option {
     OPT_QUIET,
     OPT_VERBOSE,
     OPT_LOG,
+    OPT_LISTEN,
+    OPT_ADMIN,
+    OPT_DATA,
+    OPT_KEYS,
+    OPT_NO_AUTH,
+    OPT_HOST_NAME,
+    OPT_BASE_PATH,
+    OPT_TRUSTED_PROXY,
+    OPT_CORS_ORIGIN,
+    OPT_FETCH_ALLOW,
+    OPT_MAX_CONNS,
+    OPT_MAX_CONNS_IP,
+    OPT_MAX_JSON,
+    OPT_MAX_UPLOAD,
+    OPT_MAX_PAGES,
+    OPT_MAX_QUEUED_PAGES,
+    OPT_MAX_SEQS,
+    OPT_PAGE_WORKERS,
+    OPT_AHEAD_PAGES,
+    OPT_INTERACTIVE_RESERVE,
+    OPT_SERVE_RATE,
+    OPT_BURST,
+    OPT_REQUEST_TIMEOUT,
+    OPT_RETAIN,
+    OPT_DISK_MIN,
+    OPT_IMAGE_CACHE,
+    OPT_DRAIN_GRACE,
+    OPT_DRAIN_TIMEOUT,
+    OPT_WEB,
+    OPT_LOG_LEVEL,
+    OPT_LOG_FORMAT,
+    OPT_PRINT_CONFIG,
+    OPT_CHECK,
+    OPT_ROLE,
+    OPT_PAGES_DAY,
+    OPT_KEY_JOBS,
+    OPT_KEY_BYTES,
     OPT_CONFIG,
     N_OPT,
 };
@@ -100,7 +137,10 @@ enum {
     FOR_VERIFY = 4,
     FOR_BENCH = 8,
     FOR_QUANTIZE = 16,
-    FOR_ALL = 31
+    FOR_SERVE = 32,
+    FOR_KEY = 64,
+    FOR_STORE = 128,
+    FOR_ALL = 255
 };
 
 enum option_type {
@@ -109,6 +149,9 @@ enum option_type {
     TYPE_REAL,   /* min..max */
     TYPE_CHOICE, /* one of `values`, parted by | */
     TYPE_TEXT,   /* `values` says what, in the help */
+    TYPE_LIST, /* as TYPE_TEXT, and may be given again: all of them count; in a variable, with commas between */
+    TYPE_SIZE, /* min..max bytes: 512MiB, 5GiB, 100 KB, 1000000 */
+    TYPE_TIME, /* min..max seconds: 300, 300s, 5m, 2h, 7d */
 };
 
 struct option_def {
@@ -127,9 +170,9 @@ enum option_source { SOURCE_NONE, SOURCE_ARGUMENT, SOURCE_ENVIRONMENT, SOURCE_FI
 struct options {
     unsigned mask;            /* the command's */
     const char *command;      /* its name */
-    const char *value[N_OPT]; /* NULL: not given */
+    const char *value[N_OPT]; /* NULL: not given; items of a list parted by line breaks */
     enum option_source source[N_OPT];
-    char *owned[N_OPT]; /* those from the file */
+    char *owned[N_OPT]; /* those from the file, and lists */
     char config[1024];  /* the file read, "" if none */
     const char **input; /* operands, in order */
     int n_input;
@@ -148,6 +191,10 @@ bool opt_given(const struct options *o, enum option k);
 const char *opt_text(const struct options *o, enum option k);
 bool opt_flag(const struct options *o, enum option k);
 long long opt_int(const struct options *o, enum option k, long long fallback);
+/* Bytes of a TYPE_SIZE, seconds of a TYPE_TIME. */
+long long opt_size(const struct options *o, enum option k, long long fallback);
+/* The i-th of a TYPE_LIST in a buffer of n bytes; NULL past the last. */
+const char *opt_item(const struct options *o, enum option k, int i, char *out, size_t n);
 double opt_real(const struct options *o, enum option k, double fallback);
 /* "--guard", "RECTO_GUARD" or "guard in FILE": where the value came from, for messages. In a
  * static buffer. */
@@ -159,7 +206,9 @@ void options_help(FILE *out, unsigned mask);
 /* Used by options.c and config.c only: set k from a place if it has no value yet, or from a
  * later argument; -1 with o->error. */
 int options_set(struct options *o, enum option k, const char *value, enum option_source source);
-int options_find(const char *name, size_t n); /* index or -1 */
+/* Index or -1. Commands may have options of the same name that mean different things: mask says whose is wanted; if it has
+ * none, another's is found. */
+int options_find(unsigned mask, const char *name, size_t n);
 int options_fail(struct options *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Fill what is still unset from the configuration file. */
 int config_read(struct options *o);

@@ -24,5 +24,8 @@ if(RECTO_HELPER) # pictures out; pages come in through the helper, which has the
   recto_dep(jpeg libjpeg)
   recto_dep(z zlib)
 endif()
-# The server's store.
-recto_dep(sqlite3 sqlite3)
+if(RECTO_SERVER) # recto serve
+  recto_dep(microhttpd libmicrohttpd)
+  recto_dep(sqlite3 sqlite3)
+  recto_dep(zlib zlib)
+endif()

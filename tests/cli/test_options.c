@@ -69,7 +69,7 @@ static void every_row_is_whole(void **state)
         assert_non_null(d->name);
         assert_non_null(d->help);
         assert_true(d->mask != 0);
-        assert_int_equal(options_find(d->name, strlen(d->name)), k);
+        assert_int_equal(options_find(d->mask, d->name, strlen(d->name)), k);
         assert_true(d->type == TYPE_FLAG ? !d->values : d->values != NULL);
         assert_true((d->type != TYPE_INT && d->type != TYPE_REAL) || d->max > d->min);
         for (int j = 0; j < k; j++)

@@ -1,0 +1,52 @@
+/* The model as OpenAI's clients ask for it. */
+#include "api.h"
+#include "app.h"
+
+#include <string.h>
+
+static const char model_id[] = "deepseek-ocr-2", model_alias[] = "deepseek-ai/DeepSeek-OCR-2";
+
+bool openai_is_model(const char *name)
+{
+    return strcmp(name, model_id) == 0 || strcmp(name, model_alias) == 0;
+}
+
+static json_t *model_json(const struct server *s)
+{
+    return json_pack("{s:s, s:s, s:I, s:s, s:{s:i, s:[s,s,s,s,s,s], s:s, s:s, s:b}}", "id",
+                     model_id, "object", "model", "created", (json_int_t)(s->start_ms / 1000),
+                     "owned_by", "deepseek-ai", "recto", "context", s->info.context, "modes",
+                     "markdown", "text", "ocr", "locate", "figure", "describe", "weights",
+                     s->info.weights, "name", s->info.model_name, "is_default",
+                     s->info.is_default_model);
+}
+
+static bool is_loading(struct server *s, struct request *q)
+{
+    if (s->phase != PHASE_LOADING)
+        return false;
+    answer_retry(q, 1000);
+    answer_fault(q, FAULT_loading, NULL, "the model is being loaded; ask again in a moment");
+    return true;
+}
+
+enum run_result openai_models(struct server *s, struct request *q)
+{
+    if (!is_loading(s, q))
+        answer_json(q, 200, json_pack("{s:s, s:[o]}", "object", "list", "data", model_json(s)));
+    return RUN_DONE;
+}
+
+enum run_result openai_model(struct server *s, struct request *q)
+{
+    const char *name = call_of(q)->param[0];
+
+    if (is_loading(s, q))
+        return RUN_DONE;
+    if (openai_is_model(name))
+        answer_json(q, 200, model_json(s));
+    else
+        answer_fault(q, FAULT_model_not_found, "model", "there is no model '%s' here, only %s",
+                     name, model_id);
+    return RUN_DONE;
+}
