@@ -1,7 +1,7 @@
 # A thin front for people; CMakeLists.txt and CMakePresets.json hold the build, scripts/ the rest.
 SHELL := /bin/bash
 PAGE ?= models/mini/pages/page04.png
-C_FILES = $(shell find include src cli eval helper tests bench tools -name '*.[ch]')
+C_FILES = $(shell find include src cli server eval helper tests bench tools -name "*.[ch]")
 
 .PHONY: all demo test long bench format lint setup install clean
 

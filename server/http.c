@@ -119,7 +119,14 @@ static void *on_target(void *ctx, const char *target, struct MHD_Connection *mhd
 struct head_size {
     size_t bytes;
     int lines;
+    bool has_odd_name; /* a name that is no token (RFC 9110, 5.6.2), such as "Content-Length " */
 };
+
+static bool is_token(const char *s)
+{
+    return *s && s[strspn(s, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
+                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == 0;
+}
 
 static enum MHD_Result add_size(void *ctx, enum MHD_ValueKind kind, const char *name,
                                 const char *value)
@@ -127,6 +134,7 @@ static enum MHD_Result add_size(void *ctx, enum MHD_ValueKind kind, const char *
     struct head_size *size = ctx;
 
     size->lines++;
+    size->has_odd_name |= !is_token(name);
     size->bytes += strlen(name) + (value ? strlen(value) : 0) + 4;
     return MHD_YES;
 }
@@ -148,10 +156,10 @@ static bool length_of(struct request *q)
         n_coding = request_header_count(q, "Transfer-Encoding");
     char *end = NULL;
 
+    q->length = -1;
     if (n > 1 || n_coding > 1 || (length && coding))
         return false;
     if (coding) {
-        q->length = -1;
         return strcasecmp(coding, "chunked") == 0;
     }
     errno = 0;
@@ -172,7 +180,9 @@ static void check_head(struct request *q)
     if (is_good_id(id))
         snprintf(q->id, sizeof q->id, "%s", id);
     MHD_get_connection_values(q->mhd, MHD_HEADER_KIND, add_size, &size);
-    if (!length_of(q))
+    if (size.has_odd_name || request_header_count(q, "Host") > 1)
+        fault(q, "bad_request", "a header's name is not a name, or there are two Hosts");
+    else if (!length_of(q))
         fault(q, "bad_request",
               "the length of the body is not clear: send one Content-Length of digits, or "
               "Transfer-Encoding: chunked");
