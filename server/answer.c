@@ -160,6 +160,7 @@ void answer_fault(struct request *q, enum fault f, const char *param, const char
 
     if (q->answer.status != 0)
         return;
+    q->answer.fault = f;
     va_start(ap, fmt);
     text_vfmt(&message, fmt, ap);
     va_end(ap);

@@ -1,6 +1,7 @@
 /* The model as OpenAI's clients ask for it. */
 #include "api.h"
 #include "app.h"
+#include "chat.h"
 
 #include <string.h>
 
@@ -21,18 +22,9 @@ static json_t *model_json(const struct server *s)
                      s->info.is_default_model);
 }
 
-static bool is_loading(struct server *s, struct request *q)
-{
-    if (s->phase != PHASE_LOADING)
-        return false;
-    answer_retry(q, 1000);
-    answer_fault(q, FAULT_loading, NULL, "the model is being loaded; ask again in a moment");
-    return true;
-}
-
 enum run_result openai_models(struct server *s, struct request *q)
 {
-    if (!is_loading(s, q))
+    if (!app_is_loading(s, q))
         answer_json(q, 200, json_pack("{s:s, s:[o]}", "object", "list", "data", model_json(s)));
     return RUN_DONE;
 }
@@ -41,7 +33,7 @@ enum run_result openai_model(struct server *s, struct request *q)
 {
     const char *name = call_of(q)->param[0];
 
-    if (is_loading(s, q))
+    if (app_is_loading(s, q))
         return RUN_DONE;
     if (openai_is_model(name))
         answer_json(q, 200, model_json(s));
@@ -49,4 +41,16 @@ enum run_result openai_model(struct server *s, struct request *q)
         answer_fault(q, FAULT_model_not_found, "model", "there is no model '%s' here, only %s",
                      name, model_id);
     return RUN_DONE;
+}
+
+enum run_result openai_chat(struct server *s, struct request *q)
+{
+    struct chat_ask a;
+
+    if (!chat_ask_read(s, q, &a)) {
+        chat_ask_reset(&a);
+        return RUN_DONE;
+    }
+    chat_start(s, q, &a);
+    return RUN_LATER;
 }

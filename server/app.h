@@ -3,8 +3,15 @@
 #define RECTO_SERVER_APP_H
 
 #include "answer.h"
+#include "auth.h"
+#include "body.h"
+#include "limit.h"
+#include "metrics.h"
+#include "pinger.h"
+#include "reader.h"
 #include "route.h"
 #include "server.h"
+#include "stats.h"
 
 #include <stdatomic.h>
 
@@ -18,19 +25,30 @@ enum phase {
 struct server {
     struct server_settings set;
     struct http *http;
-    struct recto *engine; /* NULL while loading */
+    struct recto *engine; /* NULL while loading, like all down to info */
+    struct reader *reader;
     struct recto_info info;
+    struct auth *auth;
+    struct limit *limit;
+    struct metrics *metrics;
+    struct pinger *pinger;
+    struct stats *stats;
     _Atomic int phase;
     int64_t start_ms; /* wall clock */
+    char spool[1024]; /* a directory for the files of calls */
 };
 
-enum { CALL_PARAMS = 4, CALL_PARAM_MAX = 128 };
+enum { CALL_PARAMS = 4 };
 
-/* request.app: a request that has found its route. */
+/* request.app: what is known of a request beyond HTTP. */
 struct call {
     struct server *server;
-    const struct route *route;               /* NULL: none */
-    char param[CALL_PARAMS][CALL_PARAM_MAX]; /* what the pattern's {names} stand for, in order */
+    const struct route *route;                /* NULL: none */
+    char param[CALL_PARAMS][ROUTE_PARAM_MAX]; /* what the pattern's {names} stand for, in order */
+    struct auth_key key; /* whose call it is; name "" where there are no keys */
+    char address[64];    /* of the client, behind trusted proxies */
+    bool is_https, by_cookie;
+    struct body body;
 };
 
 static inline struct call *call_of(const struct request *q)
@@ -40,6 +58,10 @@ static inline struct call *call_of(const struct request *q)
 
 /* The callbacks of http.h over a server. */
 struct http_app app_callbacks(struct server *s);
+
+/* What needs the model is refused while it is being loaded, and new work while draining: true after an answer. */
+bool app_is_loading(struct server *s, struct request *q);
+bool app_is_draining(struct server *s, struct request *q);
 
 void server_log(const struct server *s, enum recto_log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -172,6 +172,18 @@ static void fault(struct request *q, const char *code, const char *message)
     q->http->app.fault(q->http->app.ctx, q, code, message);
 }
 
+/* libmicrohttpd ends a value at a NUL and adds a folded line to the header's name. Both show in that the header has more bytes
+ * than what became of it; the size is only told for the first request of a connection. */
+static bool has_hidden_bytes(struct request *q, const struct head_size *size)
+{
+    size_t sent = MHD_get_connection_info(q->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)
+                      ->header_size,
+           seen = strlen(q->method) + strlen(q->path) + strlen(q->query) + (*q->query != 0) +
+                  strlen("  HTTP/1.1\r\n\r\n") + size->bytes;
+
+    return q->conn->n_request == 0 && sent > seen;
+}
+
 static void check_head(struct request *q)
 {
     struct head_size size = {0};
@@ -180,7 +192,10 @@ static void check_head(struct request *q)
     if (is_good_id(id))
         snprintf(q->id, sizeof q->id, "%s", id);
     MHD_get_connection_values(q->mhd, MHD_HEADER_KIND, add_size, &size);
-    if (size.has_odd_name || request_header_count(q, "Host") > 1)
+    if (has_hidden_bytes(q, &size))
+        fault(q, "bad_request",
+              "the header holds folded lines, NUL bytes or more blanks than one behind a colon");
+    else if (size.has_odd_name || request_header_count(q, "Host") > 1)
         fault(q, "bad_request", "a header's name is not a name, or there are two Hosts");
     else if (!length_of(q))
         fault(q, "bad_request",
@@ -318,6 +333,7 @@ static enum MHD_Result at_head(struct request *q, const char *method)
     q->start_ns = clock_mono_ns();
     watch_request(w, q->conn, q);
     check_head(q);
+    q->conn->n_request++;
     if (q->answer.status != 0)
         return q->length == 0 ? send_answer(q) : refuse_raw(q);
     q->stage = q->length == 0 ? AT_RUN : AT_BODY;

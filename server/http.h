@@ -46,6 +46,7 @@ enum run_result { RUN_DONE, RUN_LATER };
 /* An answer in the making; see answer.h. */
 struct answer {
     int status;       /* 0: none yet */
+    int fault;        /* enum fault; 0: none */
     struct text head; /* "Name: value\n" lines */
     struct text body;
     const char *fixed; /* instead of body: bytes that outlive the server */

@@ -12,6 +12,11 @@ static const struct route routes[] = {
      "Can it take work?"},
     {"GET", "/v1/models", RIGHT_USER, BODY_NONE, ROUTE_QUICK, openai_models, "The model"},
     {"GET", "/v1/models/{model}", RIGHT_USER, BODY_NONE, ROUTE_QUICK, openai_model, "The model"},
+    {"POST", "/v1/chat/completions", RIGHT_USER, BODY_CHAT, ROUTE_WORK, openai_chat,
+     "Read pictures and PDF files of up to 32 pages"},
+    {"GET", "/metrics", RIGHT_ADMIN, BODY_NONE, ROUTE_OPS, ops_metrics, "Figures for Prometheus"},
+    {"GET", "/v1/stats", RIGHT_USER, BODY_NONE, ROUTE_OPS, ops_stats,
+     "Device, engine, queue; history=1: the last ten minutes"},
     {"GET", "/", RIGHT_OPEN, BODY_NONE, ROUTE_QUICK, page_file, "The web page"},
     {"GET", "/{file}", RIGHT_OPEN, BODY_NONE, ROUTE_QUICK, page_file, "Files of the web page"},
 };

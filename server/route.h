@@ -7,13 +7,17 @@
 enum right { RIGHT_OPEN, RIGHT_USER, RIGHT_ADMIN };
 
 enum body_kind {
-    BODY_NONE, /* a body is refused */
-    BODY_JSON, /* kept in memory, at most 1 MiB */
+    BODY_NONE,   /* a body is refused */
+    BODY_JSON,   /* JSON in memory, at most 1 MiB */
+    BODY_TEXT,   /* text in memory, at most 1 MiB */
+    BODY_CHAT,   /* JSON with pictures in it, at most --max-json */
+    BODY_UPLOAD, /* files of a job: multipart, or one file as it is; at most --max-upload */
 };
 
 enum route_flag {
     ROUTE_QUICK = 1 << 0, /* the handler does not block: it runs on the I/O thread */
     ROUTE_PROBE = 1 << 1, /* on every listener, without limits */
+    ROUTE_WORK = 1 << 3,  /* new work: 503 while the model is loaded or the server drains */
     ROUTE_OPS = 1 << 2,   /* on the admin listener if there is one */
 };
 

@@ -2,7 +2,9 @@
 
 #include "app.h"
 #include "clock.h"
+#include "listen.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -64,10 +66,76 @@ static void say_where(struct server *s)
                        s->set.listen.item[i], http_port(s->http, i));
 }
 
+/* Files of calls, until the store has a place for them. */
+static int open_spool(struct server *s, char *error, size_t n)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    snprintf(s->spool, sizeof s->spool, "%s/recto-XXXXXX", tmp ? tmp : "/tmp");
+    if (mkdtemp(s->spool))
+        return 0;
+    snprintf(error, n, "%s: %s; set TMPDIR to a folder that can be written", s->spool,
+             strerror(errno));
+    s->spool[0] = 0;
+    return RECTO_EOUTPUT;
+}
+
+/* Without keys, whoever reaches the server may read and delete everything. */
+static int check_open(const struct server *s, char *error, size_t n)
+{
+    for (int i = 0; i < s->set.listen.n; i++) {
+        const char *where = s->set.listen.item[i];
+        if (listen_is_local(where))
+            continue;
+        if (!s->set.keys && !s->set.no_auth) {
+            snprintf(
+                error, n,
+                "--listen %s is open to other machines, and there are no keys: make one with recto "
+                "key new NAME --keys FILE and give --keys FILE, or say --no-auth",
+                where);
+            return RECTO_EUSAGE;
+        }
+        if (s->set.keys)
+            server_log(
+                s, RECTO_LOG_WARN,
+                "--listen %s: keys cross the network in the clear unless a proxy in front speaks TLS",
+                where);
+    }
+    return 0;
+}
+
+static int open_rooms(struct server *s, char *error, size_t n)
+{
+    int rc = check_open(s, error, n);
+
+    if (rc == 0 && auth_open(&s->auth, s->set.keys, error, n) < 0)
+        rc = RECTO_EUSAGE;
+    s->limit = limit_open();
+    s->metrics = metrics_open();
+    s->pinger = pinger_open();
+    s->stats = stats_open(s, NULL, NULL);
+    if (rc == 0 && (!s->pinger || !s->stats))
+        rc = fail(error, n, RECTO_ENOMEM, "cannot start a thread");
+    return rc == 0 ? open_spool(s, error, n) : rc;
+}
+
+static void close_rooms(struct server *s)
+{
+    if (s->spool[0])
+        rmdir(s->spool);
+    pinger_close(s->pinger);
+    metrics_close(s->metrics);
+    limit_close(s->limit);
+    auth_close(s->auth);
+}
+
 static int load(struct server *s, char *error, size_t n)
 {
     int rc = recto_open(&s->engine, &s->set.engine);
 
+    if (rc < 0)
+        return fail(error, n, rc, recto_last_error());
+    rc = reader_start(&s->reader, s->engine);
     if (rc < 0)
         return fail(error, n, rc, recto_last_error());
     recto_get_info(s->engine, &s->info);
@@ -94,7 +162,9 @@ int server_run(const struct server_settings *set, char *error, size_t n)
     int rc, got;
 
     block_signals(&signals);
-    rc = open_http(&s, error, n);
+    rc = open_rooms(&s, error, n);
+    if (rc == 0)
+        rc = open_http(&s, error, n);
     if (rc == 0)
         say_where(&s);
     if (rc == 0)
@@ -102,7 +172,10 @@ int server_run(const struct server_settings *set, char *error, size_t n)
     if (rc == 0)
         sigwait(&signals, &got);
     s.phase = PHASE_DRAINING;
+    reader_end(s.reader); /* what is under way ends as cancelled, so that nobody waits */
     http_close(s.http);
+    stats_close(s.stats);
     recto_close(s.engine);
+    close_rooms(&s);
     return rc;
 }

@@ -19,6 +19,8 @@ struct stream {
     bool is_ended, is_gone,
         is_asleep; /* asleep: the connection is suspended until there is something */
     int64_t progress_ms;
+    void (*gone)(void *ctx);
+    void *gone_ctx;
 };
 
 struct stream *stream_open(size_t cap)
@@ -47,6 +49,31 @@ static void let_go(struct stream *s)
 }
 
 /* The lock is held. */
+static void be_gone(struct stream *s)
+{
+    s->is_gone = true;
+    if (s->gone && !s->is_ended)
+        s->gone(s->gone_ctx);
+    s->gone = NULL;
+}
+
+void stream_on_gone(struct stream *s, void (*fn)(void *ctx), void *ctx)
+{
+    pthread_mutex_lock(&s->lock);
+    s->gone = fn;
+    s->gone_ctx = ctx;
+    pthread_mutex_unlock(&s->lock);
+}
+
+size_t stream_waiting(struct stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    size_t n = s->waiting.n - s->taken;
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
+/* The lock is held. */
 static void wake(struct stream *s)
 {
     if (s->is_asleep)
@@ -66,7 +93,7 @@ int stream_write(struct stream *s, const void *bytes, size_t n)
             text_add(&s->waiting, bytes, n);
             rc = 0;
         } else {
-            s->is_gone = true;
+            be_gone(s);
         }
         wake(s);
     }
@@ -78,6 +105,7 @@ void stream_end(struct stream *s)
 {
     pthread_mutex_lock(&s->lock);
     s->is_ended = true;
+    s->gone = NULL;
     wake(s);
     pthread_mutex_unlock(&s->lock);
 }
@@ -109,7 +137,7 @@ int64_t stream_stalled_ms(struct stream *s)
 void stream_cut(struct stream *s)
 {
     pthread_mutex_lock(&s->lock);
-    s->is_gone = true;
+    be_gone(s);
     wake(s);
     pthread_mutex_unlock(&s->lock);
 }
@@ -155,7 +183,7 @@ static void on_free(void *ctx)
     struct stream *s = ctx;
 
     pthread_mutex_lock(&s->lock);
-    s->is_gone = true;
+    be_gone(s);
     s->is_asleep = false;
     pthread_mutex_unlock(&s->lock);
     let_go(s);

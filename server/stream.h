@@ -20,6 +20,11 @@ int stream_write(struct stream *s, const void *bytes, size_t n);
 void stream_end(struct stream *s);
 /* The writer lets go (ends it too). NULL is fine. */
 void stream_release(struct stream *s);
+/* Call fn once when the client is gone or was cut off, from whichever thread finds out; it must not block, nor touch s. Ends
+ * with stream_release. */
+void stream_on_gone(struct stream *s, void (*fn)(void *ctx), void *ctx);
+/* Bytes that wait. */
+size_t stream_waiting(struct stream *s);
 /* The client is gone or was cut off. */
 bool stream_is_gone(struct stream *s);
 /* Milliseconds for which bytes have waited without any being taken; 0: none wait. */

@@ -22,6 +22,7 @@ struct http_conn {
     int64_t n_window; /* bytes of the body in the window */
     char address[64];
     bool is_gone, is_counted; /* counted: against max_conns_ip */
+    int n_request;            /* so far; the I/O thread's */
     struct request *request;  /* NULL between requests */
     struct stream *stream;    /* that is being sent; NULL */
 };

@@ -1,0 +1,14 @@
+/* What the kernel says of this process. */
+#ifndef RECTO_SERVER_PROCESS_H
+#define RECTO_SERVER_PROCESS_H
+
+#include <stdint.h>
+
+struct process_figures {
+    int64_t rss_bytes;
+    double cpu_s; /* user and system, since the start */
+    int n_fd;     /* open descriptors */
+};
+void process_look(struct process_figures *p);
+
+#endif
