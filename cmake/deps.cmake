@@ -27,5 +27,7 @@ endif()
 if(RECTO_SERVER) # recto serve
   recto_dep(microhttpd libmicrohttpd)
   recto_dep(sqlite3 sqlite3)
-  recto_dep(zlib zlib)
+  if(NOT TARGET dep-z)
+    recto_dep(z zlib)
+  endif()
 endif()
