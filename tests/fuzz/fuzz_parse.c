@@ -11,6 +11,7 @@
 #include "result/writer.h"
 
 #include <stdio.h>
+#include <jansson.h>
 #include <stdlib.h>
 
 static const char *const long_pieces[] = {
