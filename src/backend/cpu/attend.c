@@ -83,7 +83,20 @@ static int64_t block_at(const struct head_keys *keys, int key)
     return keys->block ? keys->block[key / keys->block_tok] * keys->block_bytes : 0;
 }
 
-/* s = q K^T for rows from `first` on and n_panel panels from key on */
+/* Keys of the panel at `at`, and values. */
+static const char *keys_at(const struct device *d, const struct tile *t,
+                           const struct head_keys *keys, int at)
+{
+    return keys->k + block_at(keys, at) + (size_t)(at % keys->block_tok * t->hd) * key_size(d);
+}
+
+static const char *values_at(const struct device *d, const struct head_keys *keys, int at)
+{
+    return keys->v + block_at(keys, at) + (size_t)(at % keys->block_tok * PANEL) * key_size(d);
+}
+
+/* s = q K^T for rows from `first` on and n_panel panels from key on. The values of these keys are
+ * wanted next. */
 static void scores(const struct device *d, const struct tile *t, const struct head_keys *keys,
                    int first, int key, int n_panel)
 {
@@ -91,13 +104,13 @@ static void scores(const struct device *d, const struct tile *t, const struct he
         int at = key + p * PANEL;
         struct mul m = {.y = t->s + first * STEP_KEYS + p * PANEL,
                         .x = (const char *)t->q + (size_t)(first * t->hd) * input_size(d),
-                        .w = keys->k + block_at(keys, at) +
-                             (size_t)(at % keys->block_tok * t->hd) * key_size(d),
+                        .w = keys_at(d, t, keys, at),
                         .y_stride = STEP_KEYS,
                         .x_stride = t->hd,
                         .w_stride = t->hd * PANEL,
                         .k = t->hd,
-                        .rows = t->n - first};
+                        .rows = t->n - first,
+                        .next = values_at(d, keys, at)};
 
         n = run_in_block(keys, at, n_panel - p);
         m.n_panel = n;
@@ -105,14 +118,17 @@ static void scores(const struct device *d, const struct tile *t, const struct he
     }
 }
 
-/* o += p V, one run of keys inside a block after the other */
+/* o += p V, one run of keys inside a block after the other. The keys of the next step are wanted
+ * next: part of them with each panel of values. */
 static void weigh(const struct device *d, const struct tile *t, const struct head_keys *keys,
                   int first, int key, int n_panel)
 {
+    int last = t->limit[t->n - 1] - 1;
+
     for (int p = 0, n; p < n_panel; p += n) {
         int at = key + p * PANEL;
-        const char *v = keys->v + block_at(keys, at) +
-                        (size_t)(at % keys->block_tok * PANEL) * key_size(d);
+        const char *v = values_at(d, keys, at),
+                   *next = keys_at(d, t, keys, MIN(at + STEP_KEYS, last / PANEL * PANEL));
 
         n = run_in_block(keys, at, n_panel - p);
         for (int c = 0; c < t->hd; c += MUL_PANELS * PANEL) {
@@ -126,7 +142,8 @@ static void weigh(const struct device *d, const struct tile *t, const struct hea
                             .k = n * PANEL,
                             .rows = t->n - first,
                             .n_panel = MIN(MUL_PANELS, (t->hd - c) / PANEL),
-                            .add = true};
+                            .add = true,
+                            .next = next + (size_t)(c * n * PANEL) * key_size(d)};
 
             product(d, &m);
         }

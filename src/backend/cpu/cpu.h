@@ -73,7 +73,7 @@ struct product {
     int64_t x_stride, y_stride, rows;
     const struct weight *w, *up;
     enum product_out out;
-    int64_t first_item, n_group, n_block; /* filled by cpu_products */
+    int64_t first_item, n_group, n_block, span; /* filled by cpu_products */
 };
 
 /* Run n products, all independent, as one round of the pool. */

@@ -34,6 +34,9 @@ struct mul {
     int64_t k;                  /* even in mul_bb, any number >= 1 in the others */
     int rows, n_panel;          /* rows >= 1, 1 <= n_panel <= MUL_PANELS         */
     bool add;                   /* start from y instead of 0                     */
+    /* Panels with the same stride that will be wanted after these, or NULL: a kernel may ask for
+     * their lines while it multiplies. */
+    const void *next;
 };
 
 /* Products by weights of 8 and 4 bits (tensor/quant.h) are sums of whole numbers, exact within a

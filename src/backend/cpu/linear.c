@@ -4,7 +4,8 @@
  * matrices fit in the second level cache and are read once an item; chunks of CHUNK_ROWS rows
  * pass over them, and their sums stay in the first level until bias, activation and addition are
  * done.  A decode step is the same with one row: then each weight is read once, and the speed is
- * that of the memory. */
+ * that of the memory; several groups of 4 panels are one item then, and every product is told which
+ * panels come next, so that memory does not rest between items. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"
@@ -14,6 +15,8 @@
 
 #define BLOCK_ROWS  192
 #define CHUNK_ROWS  24
+#define ITEMS_EACH  5 /* items a thread has at least, if there are as many groups */
+#define SPAN_MOST   8
 #define GROUP_WIDTH (MUL_PANELS * PANEL)
 
 /* ---- input ----------------------------------------------------------------------------------- */
@@ -97,21 +100,32 @@ static void describe(const struct device *d, const struct weight *w, struct mul 
     *w_size = w->kind == WEIGHT_BF16 ? 2 : 4;
 }
 
-/* Sums of `rows` rows from row on, with the panels of w from panel on, into s
- * [rows][GROUP_WIDTH]. */
+/* Where the panels of w from panel on are. */
+static const void *panels_at(const struct device *d, const struct weight *w, int64_t panel)
+{
+    struct mul m;
+    int64_t w_size;
+
+    describe(d, w, &m, &w_size);
+    return (const char *)w->data + panel * m.w_stride * w_size;
+}
+
+/* Sums of `rows` rows from row on, with the panels of w from panel on, into s [rows][GROUP_WIDTH];
+ * next as in struct mul. */
 static void sums(const struct device *d, const struct product *p, const struct weight *w, float *s,
-                 int64_t row, int rows, int64_t panel, int n_panel)
+                 int64_t row, int rows, int64_t panel, int n_panel, const void *next)
 {
     struct mul m = {.y = s,
                     .x = (const char *)p->x + (size_t)(row * p->x_stride) * cpu_x_size(d, w),
                     .y_stride = GROUP_WIDTH,
                     .x_stride = p->x_stride,
                     .rows = rows,
-                    .n_panel = n_panel};
+                    .n_panel = n_panel,
+                    .next = next};
     int64_t w_size;
 
     describe(d, w, &m, &w_size);
-    m.w = (const char *)w->data + panel * m.w_stride * w_size;
+    m.w = panels_at(d, w, panel);
     if (w->kind == WEIGHT_INT8)
         d->kern.mul_q8(&m);
     else if (w->kind == WEIGHT_INT4)
@@ -153,9 +167,28 @@ static void store_bf16(const struct device *d, const struct product *p, const fl
                            n_panel * PANEL);
 }
 
-static void chunk(const struct device *d, const struct product *p, int64_t row, int rows,
-                  int64_t panel)
+/* A group of panels: of the weights, and of `up` if there is one. */
+struct group {
+    const struct product *p;
+    int64_t panel;
+};
+
+/* What to ask for while a chunk of `at` is multiplied: first those of `up`, which follow at once,
+ * in later chunks those of the next group. */
+static const void *after_w(const struct device *d, struct group at, struct group next,
+                           bool is_first)
 {
+    if (at.p->up && is_first)
+        return panels_at(d, at.p->up, at.panel);
+    return panels_at(d, next.p->up ? next.p->up : next.p->w, next.panel);
+}
+
+static void chunk(const struct device *d, struct group at, struct group next, int64_t row, int rows,
+                  bool is_first)
+{
+    const struct product *p = at.p;
+    int64_t panel = at.panel;
+
     float s[CHUNK_ROWS * GROUP_WIDTH] __attribute__((aligned(64))),
         u[CHUNK_ROWS * GROUP_WIDTH] __attribute__((aligned(64)));
     int64_t col = panel * PANEL, width = MIN(GROUP_WIDTH, p->w->n_out - col);
@@ -163,13 +196,13 @@ static void chunk(const struct device *d, const struct product *p, int64_t row, 
 
     if (n_panel < MUL_PANELS)
         memset(s, 0, sizeof s), memset(u, 0, sizeof u);
-    sums(d, p, p->w, s, row, rows, panel, n_panel);
+    sums(d, p, p->w, s, row, rows, panel, n_panel, after_w(d, at, next, is_first));
     if (p->w->bias)
         add_bias(s, p->w->bias + col, rows, width);
     if (p->out == PRODUCT_GELU)
         d->kern.gelu(s, s, filled);
     if (p->out == PRODUCT_SWIGLU || p->out == PRODUCT_SWIGLU_BF16) {
-        sums(d, p, p->up, u, row, rows, panel, n_panel);
+        sums(d, p, p->up, u, row, rows, panel, n_panel, panels_at(d, next.p->w, next.panel));
         if (p->up->bias)
             add_bias(u, p->up->bias + col, rows, width);
         d->kern.swiglu(s, s, u, filled);
@@ -185,6 +218,7 @@ struct products {
     const struct device *d;
     const struct product *p;
     int n;
+    int64_t n_item;
 };
 
 /* The product that item i belongs to: the last with first_item <= i. */
@@ -203,30 +237,64 @@ static const struct product *product_of(const struct products *all, int64_t i)
     return &all->p[lo];
 }
 
+static int64_t items_across(const struct product *p)
+{
+    return div_up(p->n_group, p->span);
+}
+
+/* The first group of item i. */
+static struct group first_group(const struct products *all, int64_t i)
+{
+    const struct product *p = product_of(all, i);
+
+    return (struct group){p, (i - p->first_item) % items_across(p) * p->span * MUL_PANELS};
+}
+
 static void products_item(void *ctx, int64_t i, int worker)
 {
     const struct products *all = ctx;
-    const struct product *p = product_of(all, i);
-    int64_t block = (i - p->first_item) / p->n_group, group = (i - p->first_item) % p->n_group;
-    int64_t per_block = round_up(div_up(p->rows, p->n_block), CHUNK_ROWS);
-    int64_t end = MIN((block + 1) * per_block, p->rows);
+    struct group at = first_group(all, i), /* what this thread is likely to take next */
+        then = first_group(all, MIN(i + pool_threads(all->d->pool), all->n_item - 1));
+    const struct product *p = at.p;
+    int64_t block = (i - p->first_item) / items_across(p);
+    int64_t per_block = round_up(div_up(p->rows, p->n_block), CHUNK_ROWS), from = block * per_block;
+    int64_t end = MIN(from + per_block, p->rows),
+            last = MIN(at.panel + p->span * MUL_PANELS, p->n_group * MUL_PANELS);
 
-    for (int64_t row = block * per_block; row < end; row += CHUNK_ROWS)
-        chunk(all->d, p, row, (int)MIN(CHUNK_ROWS, end - row), group * MUL_PANELS);
+    for (; at.panel < last; at.panel += MUL_PANELS) {
+        struct group next = {p, at.panel + MUL_PANELS};
+
+        for (int64_t row = from; row < end; row += CHUNK_ROWS)
+            chunk(all->d, at, next.panel < last ? next : then, row, (int)MIN(CHUNK_ROWS, end - row),
+                  row == from);
+    }
+}
+
+/* Groups of an item. With few rows an item is over before a stream of weights has got going, so it
+ * is as many groups as leave each thread some items. */
+static int64_t span_of(const struct device *d, const struct product *p, int64_t n_group)
+{
+    int64_t most = n_group / (pool_threads(d->pool) * ITEMS_EACH);
+
+    return p->rows > CHUNK_ROWS ? 1 : MAX(1, MIN(most, SPAN_MOST));
 }
 
 void cpu_products(struct device *d, struct product *p, int n)
 {
-    struct products all = {d, p, n};
-    int64_t items = 0;
+    struct products all = {d, p, n, 0};
+    int64_t n_group = 0;
 
     for (int i = 0; i < n; i++) {
-        p[i].first_item = items;
         p[i].n_group = div_up(p[i].w->n_out, GROUP_WIDTH);
-        p[i].n_block = div_up(p[i].rows, BLOCK_ROWS);
-        items += p[i].n_group * p[i].n_block;
+        n_group += p[i].n_group;
     }
-    pool_run(d->pool, products_item, &all, items);
+    for (int i = 0; i < n; i++) {
+        p[i].first_item = all.n_item;
+        p[i].n_block = div_up(p[i].rows, BLOCK_ROWS);
+        p[i].span = span_of(d, &p[i], n_group);
+        all.n_item += items_across(&p[i]) * p[i].n_block;
+    }
+    pool_run(d->pool, products_item, &all, all.n_item);
 }
 
 /* ---- slots ----------------------------------------------------------------------------------- */

@@ -20,17 +20,26 @@ TILE_INLINE __m512bh broadcast_pair(const uint16_t *x)
     return (__m512bh)_mm512_set1_epi32(pair);
 }
 
-/* acc += x * w for the pairs from k on, up to `to` */
+/* acc += x * w for the pairs from k on, up to `to`, asking for lines of n_fetch panels: fetch is
+ * where that of k = 0 is */
 TILE_INLINE void steps(__m512 acc[6][4], const struct mul *m, const uint16_t *x, const uint16_t *w,
-                       int64_t k, int64_t to, int64_t ahead, int rows, int panels)
+                       int64_t k, int64_t to, const uint16_t *fetch, int n_fetch, int rows,
+                       int panels)
 {
-    for (x += k, w += k * PANEL; k < to; k += 2, x += 2, w += 2 * PANEL) {
+    for (x += k, w += k * PANEL, fetch += k * PANEL; k < to;
+         k += 2, x += 2, w += 2 * PANEL, fetch += 2 * PANEL) {
         __m512bh b[4];
 
         UNROLL for (int p = 0; p < panels; p++)
         {
             b[p] = load_pairs(w + p * m->w_stride);
-            _mm_prefetch(w + p * m->w_stride + ahead, _MM_HINT_T0);
+        }
+        UNROLL for (int p = 0; p < n_fetch; p++)
+        {
+            if (n_fetch > 1)
+                _mm_prefetch(fetch + p * m->w_stride, _MM_HINT_T0);
+            else
+                _mm_prefetch(fetch, _MM_HINT_T1);
         }
         UNROLL for (int r = 0; r < rows; r++)
         {
@@ -48,7 +57,9 @@ TILE_INLINE void tile_bb(const struct mul *m, int row, int panel, int rows, int 
 {
     const uint16_t *x = (const uint16_t *)m->x + row * m->x_stride;
     const uint16_t *w = (const uint16_t *)m->w + panel * m->w_stride;
-    const int64_t ahead = AHEAD / (int)sizeof *w, within = m->k - ahead / PANEL;
+    const uint16_t *next = (const void *)panels_after(m, (const char *)w, panel, panels,
+                                                      2 * m->w_stride);
+    const int64_t own = own_bytes(m->k * 2 * PANEL) / 2 / PANEL;
     float *y = m->y + row * m->y_stride + panel * PANEL;
     __m512 acc[6][4];
 
@@ -60,8 +71,12 @@ TILE_INLINE void tile_bb(const struct mul *m, int row, int panel, int rows, int 
                                : _mm512_setzero_ps();
         }
     }
-    steps(acc, m, x, w, 0, within, ahead, rows, panels);
-    steps(acc, m, x, w, MAX(within, 0), m->k, ahead + (panels - 1) * m->w_stride, rows, panels);
+    if (row == 0) {
+        steps(acc, m, x, w, 0, own, w + AHEAD / 2, panels, rows, panels);
+        steps(acc, m, x, w, own, m->k, next - own * PANEL, panels, rows, panels);
+    } else {
+        steps(acc, m, x, w, 0, m->k, next + (row / 6 - 1) % panels * m->w_stride, 1, rows, panels);
+    }
     UNROLL for (int r = 0; r < rows; r++)
     {
         UNROLL for (int p = 0; p < panels; p++)

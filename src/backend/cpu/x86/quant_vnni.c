@@ -58,8 +58,7 @@ TILE_INLINE void group_start(__m512i high[6][4], __m512i low[6][4], const struct
 
 /* A line of each panel: 4 k of int8, or 8 of int4, whose first 4 are the low halves. */
 TILE_INLINE void line(__m512i high[6][4], __m512i low[6][4], const char *x, int64_t x_stride,
-                      const char *q, int64_t w_stride, int64_t ahead, int rows, int panels,
-                      bool is4)
+                      const char *q, int64_t w_stride, int rows, int panels, bool is4)
 {
     const __m512i mask = _mm512_set1_epi8(15);
     __m512i b[4], c[4];
@@ -67,7 +66,6 @@ TILE_INLINE void line(__m512i high[6][4], __m512i low[6][4], const char *x, int6
     UNROLL for (int p = 0; p < panels; p++)
     {
         b[p] = _mm512_loadu_si512(q + p * w_stride);
-        _mm_prefetch(q + p * w_stride + ahead, _MM_HINT_T0);
         if (is4) {
             c[p] = _mm512_and_si512(_mm512_srli_epi16(b[p], 4), mask);
             b[p] = _mm512_and_si512(b[p], mask);
@@ -130,12 +128,38 @@ TILE_INLINE void store_sums(const __m512 sum[6][4], const struct mul *m, float *
     }
 }
 
+/* Where the lines of a group that a tile asks for are; q is the group's first line. */
+struct fetch {
+    const char *w, *next; /* the tile's panels, and those that come after them */
+    int64_t own;          /* bytes of a panel that are read before `next` begins  */
+    int64_t aside;        /* of a later tile, which asks for one panel: its place */
+    bool is_first;
+};
+
+TILE_INLINE struct fetch fetch_of(const struct mul *m, int row, int panel, int panels)
+{
+    const char *w = (const char *)m->w + panel * m->w_stride;
+
+    return (struct fetch){.w = w,
+                          .next = panels_after(m, w, panel, panels, m->w_stride),
+                          .own = own_bytes(m->w_stride),
+                          .aside = row / 6 % panels * m->w_stride,
+                          .is_first = row == 0};
+}
+
+TILE_INLINE const char *fetch_from(const struct fetch *f, const char *q)
+{
+    if (!f->is_first)
+        return f->next + f->aside + (q - f->w);
+    return q - f->w < f->own ? q + AHEAD : f->next + (q - f->w - f->own);
+}
+
 TILE_INLINE void tile(const struct mul *m, int row, int panel, int rows, int panels, bool is4)
 {
     const int lines = is4 ? QUANT_GROUP4 / 8 : QUANT_GROUP8 / 4, x_step = is4 ? 16 : 8;
-    const int64_t w_stride = m->w_stride, x_stride = m->x_stride,
-                  within = m->k - AHEAD / (lines * 64);
-    const char *scale = (const char *)m->w + panel * w_stride, *q = scale + quant_scale_bytes(m->k);
+    const int64_t w_stride = m->w_stride, x_stride = m->x_stride;
+    const struct fetch f = fetch_of(m, row, panel, panels);
+    const char *scale = f.w, *q = scale + quant_scale_bytes(m->k);
     const struct quant_head *head = (const void *)((const char *)m->x + row * x_stride);
     const char *x = quant_numbers(head, m->k);
     float *y = m->y + row * m->y_stride + panel * PANEL;
@@ -143,14 +167,19 @@ TILE_INLINE void tile(const struct mul *m, int row, int panel, int rows, int pan
 
     load_sums(sum, m, y, rows, panels);
     for (int64_t g = 0; g < m->k; g++, head++, scale += 2 * PANEL) {
+        const char *from = fetch_from(&f, q);
         __m512i high[6][4], low[6][4];
 
-        int64_t ahead = g < within ? AHEAD : AHEAD + (panels - 1) * w_stride;
-
         group_start(high, low, head, x_stride, rows, panels);
-        UNROLL16 for (int i = 0; i < lines; i++, x += x_step, q += 4 * PANEL)
+        UNROLL16 for (int i = 0; i < lines; i++, x += x_step, q += 4 * PANEL, from += 4 * PANEL)
         {
-            line(high, low, x, x_stride, q, w_stride, ahead, rows, panels, is4);
+            _mm_prefetch(from, _MM_HINT_T0);
+            UNROLL for (int p = 1; p < panels; p++)
+            {
+                if (f.is_first)
+                    _mm_prefetch(from + p * w_stride, _MM_HINT_T0);
+            }
+            line(high, low, x, x_stride, q, w_stride, rows, panels, is4);
         }
         group_add(sum, high, low, head, x_stride, scale, w_stride, rows, panels);
     }

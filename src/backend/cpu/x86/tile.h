@@ -26,11 +26,24 @@
 #define UNROLL16 _Pragma("GCC unroll 16")
 #endif
 
-/* Weights come from memory when rows are few. Panels are streams, too short for the hardware to
- * follow well, so a kernel asks for lines this many bytes before it uses them; past the end of its
- * panels, for those of the panels behind them, which mostly come next.  Measured on Zen 5, one
- * thread: bf16 38 -> 48 GB/s, int8 23 -> 34, int4 17 -> 35. */
+/* What a tile asks for while it multiplies. Its own panels come from memory when it is the first
+ * over them: streams too short for the hardware to follow well, so lines are asked for AHEAD bytes
+ * before they are used, and near the end of the panels those that come next. Later tiles find their
+ * panels in the second cache and have time: they ask for one of the next panels each. */
 #define AHEAD 2048
+
+/* What comes after panels [panel, panel + panels) at w, stride bytes apart. */
+TILE_INLINE const char *panels_after(const struct mul *m, const char *w, int panel, int panels,
+                                     int64_t stride)
+{
+    return panel + panels < m->n_panel || !m->next ? w + panels * stride : m->next;
+}
+
+/* Bytes of a panel that are read before the next ones are asked for: none of short panels. */
+TILE_INLINE int64_t own_bytes(int64_t bytes)
+{
+    return bytes > 2 * AHEAD ? bytes - AHEAD : 0;
+}
 
 typedef void tile_fn(const struct mul *m, int row, int panel);
 
