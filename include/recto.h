@@ -141,6 +141,7 @@ struct recto_options {
     double top_p;        /* (0, 1]; with temperature > 0 */
     uint64_t seed;       /* with temperature > 0 */
     bool no_blank_check; /* read pages on which there is no ink, too */
+    bool whole_view;     /* the global view only: no tiles, whatever a page's size */
     bool
         stream; /* RECTO_EVENT_TEXT while the page is read; it is then read once, whatever comes out */
     /* A page that went round, was cut short, gave no text or little confidence is read again in other ways, at most so many

@@ -152,7 +152,7 @@ static const struct member members[] = {
     {.name = "prompt", .check = check_text, READING, .preset = "null"},
     {.name = "query", .check = check_text, READING, .preset = "null"},
     {.name = "dpi", .check = check_word_or_number, READING, .lo = 36, .hi = 600, .words = {"auto"}, .preset = "\"auto\""},
-    {.name = "view", .check = check_word, READING, .words = {"auto"}, .preset = "\"auto\""},
+    {.name = "view", .check = check_word, READING, .words = {"auto", "global"}, .preset = "\"auto\""},
     {.name = "rotate", .check = check_rotate, READING, .lo = 0, .hi = 270, .words = {"auto", "exif"}, .preset = "\"auto\""},
     {.name = "text_layer", .check = check_word, READING, .words = {"ignore", "auto", "prefer", "compare"}, .preset = "\"ignore\""},
     {.name = "max_tokens", .check = check_number, READING, .lo = 1, .hi = 1000000},
@@ -352,6 +352,7 @@ void options_apply(const json_t *options, const json_t *retry, struct recto_opti
         to->text_layer = RECTO_LAYER_PREFER;
     if (is_text(layer, "compare"))
         to->text_layer = RECTO_LAYER_COMPARE;
+    to->whole_view = is_text(member(options, retry, "view"), "global");
     to->no_blank_check = is_text(member(options, retry, "blank"), "read");
     in->dpi = (int)json_integer_value(member(options, retry, "dpi"));
 }

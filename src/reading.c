@@ -10,6 +10,11 @@
 
 /* ---- 1 page: pixels -> views ----------------------------------------------------------------------------------------- */
 
+static bool uses_tiles(const struct reading *g)
+{
+    return g->job->recto->engine.model.cfg.crop_mode && !g->job->book->opt.whole_view;
+}
+
 /* The content, and how it was cut: what tells these visual rows from all others. */
 static void set_image_key(struct reading *g)
 {
@@ -23,7 +28,7 @@ static void set_image_key(struct reading *g)
     if (j->recto->set.no_reuse)
         return;
     what = page_doc_identity(&j->book->doc, j->number, &room);
-    snprintf(how, sizeof how, "%s", j->recto->engine.model.cfg.crop_mode ? "tiles" : "global");
+    snprintf(how, sizeof how, "%s", uses_tiles(g) ? "tiles" : "global");
     n = strlen(how);
     if (!frame_is_plain(f) || j->book->opt.official)
         snprintf(how + n, sizeof how - n, " as %d turn %d part %d %d %d %d scale %d border %d %d",
@@ -35,15 +40,14 @@ static void set_image_key(struct reading *g)
 
 int reading_cut(struct reading *g, const struct recto_image *page)
 {
-    bool crop_mode = g->job->recto->engine.model.cfg.crop_mode;
     struct recto_image part;
     int rc;
 
     set_image_key(g);
     if (frame_is_plain(&g->frame))
-        return views_make(&g->views, page, crop_mode);
+        return views_make(&g->views, page, uses_tiles(g));
     TRY(frame_draw(&g->frame, page, &part));
-    rc = views_make(&g->views, &part, crop_mode);
+    rc = views_make(&g->views, &part, uses_tiles(g));
     recto_image_reset(&part);
     return rc;
 }
@@ -84,6 +88,7 @@ static int find_script(struct reading *g)
         .rung = rung_name(g->ask.rung),
         .turn = g->frame.turn,
         .half = g->ask.half,
+        .view = g->views.n_tile ? "tiles" : "global",
     };
 
     if (!j->recto->script.root)

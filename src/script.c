@@ -57,7 +57,7 @@ static int numbers_of(const json_t *entry, const char *where, struct script_stre
 static int check_key(const json_t *entry, const char *where, const char *key)
 {
     static const char *const numbers[] = {"page", "attempt", "turn", "half"};
-    static const char *const words[] = {"document", "rung"};
+    static const char *const words[] = {"document", "rung", "view"};
     static const char *const rest[] = {"times", "logp", "token_ms", "end"};
     int64_t number;
     str s;
@@ -147,7 +147,8 @@ static bool fits(const json_t *entry, const struct script_ask *a)
 {
     return fits_str(entry, "document", a->document) && fits_int(entry, "page", a->page) &&
            fits_int(entry, "attempt", a->attempt) && fits_str(entry, "rung", a->rung) &&
-           fits_int(entry, "turn", a->turn) && fits_int(entry, "half", a->half);
+           fits_int(entry, "turn", a->turn) && fits_int(entry, "half", a->half) &&
+           fits_str(entry, "view", a->view);
 }
 
 /* The value of a name in braces at the front of s; its length with them, 0: none of ours. */

@@ -12,6 +12,7 @@
  *     rung       "first", "probe", "table", "wide", "shift", "halves", "text"
  *     turn       degrees clockwise that the page was turned by before it was read: 0, 90, 180, 270
  *     half       of a page read in halves: 1, 2
+ *     view       "tiles", or "global" for a reading that has no tiles
  * What it says:
  *     text       tokenised with markers; "{page}", "{document}", "{attempt}", "{rung}", "{turn}", "{half}" are filled in
  *     repeat     a text, `times` times behind it (default: for ever)
@@ -40,6 +41,7 @@ struct script_ask {
     int page, attempt;
     const char *rung;
     int turn, half;
+    const char *view;
 };
 
 /* Is it the name of a scripted device? *file: what stands behind "script:". */

@@ -144,7 +144,8 @@ static void look_at_unread(struct job *j)
     struct recto_page *p = j->page;
     const struct model *m = &j->recto->engine.model;
 
-    view_grid(p->width, p->height, m->cfg.crop_mode, &p->tiles_w, &p->tiles_h);
+    view_grid(p->width, p->height, m->cfg.crop_mode && !j->book->opt.whole_view, &p->tiles_w,
+              &p->tiles_h);
     p->n_visual = vision_page_rows(&m->vision,
                                    p->tiles_w * p->tiles_h > 1 ? p->tiles_w * p->tiles_h : 0);
 }

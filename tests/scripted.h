@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-/* Open over the mini model's configuration and tokenizer; what model says is `script`, JSON with ' for ". */
+/* Open over set->model_dir's configuration and tokenizer, the mini model's if it is NULL; what model says is `script`, JSON with ' for ". */
 static inline int scripted_try(struct recto **r, const char *script, struct recto_settings *set)
 {
     char path[] = "/tmp/recto-script-XXXXXX", device[64];
@@ -32,7 +32,8 @@ static inline int scripted_try(struct recto **r, const char *script, struct rect
     assert_int_equal(file_write(path, buf_view(&text)), 0);
     buf_reset(&text);
     snprintf(device, sizeof device, "script:%s", path);
-    set->model_dir = SOURCE_DIR "/models/mini";
+    if (!set->model_dir)
+        set->model_dir = SOURCE_DIR "/models/mini";
     set->helper = BIN_DIR "/recto-decode";
     set->device = device;
     rc = recto_open(r, set);

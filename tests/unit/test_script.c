@@ -151,6 +151,72 @@ static void says_what_it_is(void **state)
     recto_close(r);
 }
 
+/* The mini model, which has no tiles, as a model that has: all its files but for one word of config.json. */
+static void make_tiled(const char *dir)
+{
+    static const char *const same[] = {"generation_config.json", "model.safetensors",
+                                       "tokenizer.json", "tokenizer_config.json"};
+    char from[300], to[300];
+    struct buf config = {0};
+    char *word;
+
+    for (size_t i = 0; i < COUNT(same); i++) {
+        snprintf(from, sizeof from, SOURCE_DIR "/models/mini/%s", same[i]);
+        snprintf(to, sizeof to, "%s/%s", dir, same[i]);
+        assert_int_equal(symlink(from, to), 0);
+    }
+    assert_int_equal(file_read(&config, SOURCE_DIR "/models/mini/config.json", 1 << 20), 0);
+    buf_text(&config, "");
+    word = strstr(config.p, "\"crop_mode\": false");
+    assert_non_null(word);
+    memcpy(word, "\"crop_mode\":  true", 18);
+    snprintf(to, sizeof to, "%s/config.json", dir);
+    assert_int_equal(file_write(to, buf_view(&config)), 0);
+    buf_reset(&config);
+}
+
+static void remove_tiled(const char *dir)
+{
+    char command[300];
+
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    assert_int_equal(system(command), 0);
+}
+
+/* A page over 768 x 768 has tiles, unless only its global view is asked for. */
+static void whole_view_has_no_tiles(void **state)
+{
+    char dir[] = "/tmp/recto-tiled-XXXXXX";
+    struct picture picture = picture_of_lines(1000, 1000, 12);
+    struct recto_options o = options();
+    struct recto_settings set;
+    struct recto_page *tiled, *whole;
+    struct recto *r;
+
+    assert_non_null(mkdtemp(dir));
+    make_tiled(dir);
+    recto_settings_init(&set);
+    set.model_dir = dir;
+    if (scripted_try(&r,
+                     "{'pages':[{'view':'global','text':'whole'},{'view':'tiles','text':'tiled'}]}",
+                     &set) < 0)
+        fail_msg("%s", recto_last_error());
+    tiled = scripted_read(r, "a.ppm", &picture, &o);
+    o.whole_view = true;
+    whole = scripted_read(r, "a.ppm", &picture, &o);
+    assert_string_equal(tiled->block[0].text, "tiled");
+    assert_string_equal(whole->block[0].text, "whole");
+    assert_true(tiled->tiles_w * tiled->tiles_h > 1);
+    assert_int_equal(whole->tiles_w * whole->tiles_h, 1);
+    assert_int_equal(whole->n_visual, 257);
+    assert_true(tiled->n_visual > whole->n_visual);
+    scripted_free(tiled);
+    scripted_free(whole);
+    recto_close(r);
+    buf_reset(&picture.ppm);
+    remove_tiled(dir);
+}
+
 /* Many pages at once, each with its own text; the arithmetic costs nothing. */
 static void many_pages(void **state)
 {
@@ -186,11 +252,17 @@ static void many_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_is_written), cmocka_unit_test(repeats_and_ends),
-        cmocka_unit_test(repeats_for_ever),      cmocka_unit_test(guard_works_on_it),
-        cmocka_unit_test(runs_on_to_the_limit),  cmocka_unit_test(fails_as_told),
-        cmocka_unit_test(nothing_scripted),      cmocka_unit_test(wrong_scripts),
-        cmocka_unit_test(says_what_it_is),       cmocka_unit_test(many_pages),
+        cmocka_unit_test(reads_what_is_written),
+        cmocka_unit_test(repeats_and_ends),
+        cmocka_unit_test(repeats_for_ever),
+        cmocka_unit_test(guard_works_on_it),
+        cmocka_unit_test(runs_on_to_the_limit),
+        cmocka_unit_test(fails_as_told),
+        cmocka_unit_test(nothing_scripted),
+        cmocka_unit_test(wrong_scripts),
+        cmocka_unit_test(says_what_it_is),
+        cmocka_unit_test(whole_view_has_no_tiles),
+        cmocka_unit_test(many_pages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
