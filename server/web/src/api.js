@@ -38,7 +38,22 @@ export function needKey() {
     changed('link');
 }
 
-/* One request; what = {query, json, text, headers, signal}. Gives the Response; everything but 2xx throws an ApiError. */
+const TRIES = 4;
+const pause = ms => new Promise(f => setTimeout(f, ms));
+
+/* fetch, but a question that the server is too busy for is asked again when it says so. */
+async function patient(address, init) {
+    for (let n = 1;; n++) {
+        const response = await fetch(address, init).catch(() => null);
+        if (!response)
+            throw new ApiError(0, { code: 'no_connection' });
+        if (response.status !== 429 || init.method !== 'GET' || n === TRIES)
+            return response;
+        await pause(Math.min(5000, 1000 * (Number(response.headers.get('Retry-After')) || 1)));
+    }
+}
+
+/* One request; what = {query, json, text, headers}. Gives the Response; everything but 2xx throws an ApiError. */
 export async function request(method, path, what = {}) {
     const headers = { ...what.headers };
     let body;
@@ -49,14 +64,7 @@ export async function request(method, path, what = {}) {
         headers['Content-Type'] = 'text/markdown; charset=utf-8';
         body = what.text;
     }
-    let response;
-    try {
-        response = await fetch(url(path, what.query), { method, headers, body, signal: what.signal, cache: 'no-store' });
-    } catch (cause) {
-        if (cause.name === 'AbortError')
-            throw cause;
-        throw new ApiError(0, { code: 'no_connection' });
-    }
+    const response = await patient(url(path, what.query), { method, headers, body, cache: 'no-store' });
     if (response.status === 401)
         needKey();
     if (!response.ok)
@@ -64,8 +72,8 @@ export async function request(method, path, what = {}) {
     return response;
 }
 
-export async function getJson(path, query, signal) {
-    return (await request('GET', path, { query, signal })).json();
+export async function getJson(path, query) {
+    return (await request('GET', path, { query })).json();
 }
 
 /* Text with the tag that a later PUT has to name. */

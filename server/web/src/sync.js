@@ -10,9 +10,8 @@ const ROWS = 200;
 const SAMPLES = 600;
 
 export function start() {
-    stream.connect({ job: takeJob, page: takeRow, edit: takeEdit, deleted: takeDeleted, text: takeText,
+    stream.connect({ job: takeJob, page: takeRow, edit: takeRow, deleted: takeDeleted, text: takeText,
         stats: takeStats, reset: loadAll, opened });
-    loadStats();
 }
 
 /* After a break the stream goes on by number; only a connection without one has to ask for everything. What could not be
@@ -184,15 +183,6 @@ function takeRow(row, seq) {
         loadPage();
 }
 
-function takeEdit({ job, page }) {
-    if (job !== state.jobId)
-        return;
-    if (state.rows[page])
-        state.rows[page].edited = true;
-    if (page === state.pageNo)
-        loadPage(true);
-}
-
 /* ---- the shown page ---------------------------------------------------------------------------------------------- */
 
 const isRead = row => row && (row.state === 'ended' || row.attempts > 0);
@@ -235,14 +225,16 @@ function takeText(piece) {
 
 /* ---- the monitor ------------------------------------------------------------------------------------------------- */
 
-async function loadStats() {
-    try {
-        const answer = await getJson('v1/stats', { history: 1 });
+/* The last ten minutes are half a megabyte: asked for when somebody looks, and then kept up by the stream. */
+let hasHistory = false;
+export async function loadHistory() {
+    if (hasHistory)
+        return;
+    hasHistory = true;
+    const answer = await getJson('v1/stats', { history: 1 }).catch(() => null);
+    if (answer)
         state.samples = answer.history || [];
-        takeStats(answer);
-    } catch {
-        /* the stream brings the next sample; without right to it the monitor says so */
-    }
+    changed('stats');
 }
 
 function takeStats(sample) {

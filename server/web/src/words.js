@@ -141,7 +141,7 @@ const WORDS = {
     /* picture */
     'pic.label': ['Picture of the page', '页面图片'],
     'pic.alt': ['Page {n} as it was read', '第 {n} 页的图片'],
-    'pic.none': ['No picture yet', '暂无图片'],
+    'pic.none': ['No picture', '暂无图片'],
     'pic.in': ['Larger', '放大'],
     'pic.out': ['Smaller', '缩小'],
     'pic.fit': ['Whole page', '整页'],
@@ -300,6 +300,7 @@ const WORDS = {
     'err.draining': ['The server is restarting; try again shortly.', '服务器正在重启，请稍后再试。'],
     'err.loading': ['The model is still loading; try again shortly.', '模型正在加载，请稍后再试。'],
     'err.forbidden': ['Your key does not allow this.', '你的密钥没有此权限。'],
+    'err.edit_conflict': ['The page was changed elsewhere.', '该页已在别处被修改。'],
     'err.worker_lost': ['The page stopped its reader three times and was given up.', '该页三次导致识别进程退出，已放弃。'],
     'err.deadline_exceeded': ['It was not done in time.', '未能按时完成。'],
 };

@@ -14,7 +14,7 @@ import { toast } from './toast.js';
 /* The ways, and what the server is asked for. */
 const WAYS = { same: {}, wide: { guard: '30/256' }, whole: { view: 'global' }, free: { mode: 'text' } };
 
-/* Pages that this window asked to be read again: "JOB PAGE" -> attempts before. */
+/* Pages that this window asked to be read again: "JOB PAGE" -> {n, best}, attempts before and which of them counted. */
 const asked = new Map();
 
 export function askAgain() {
@@ -29,7 +29,7 @@ export function askAgain() {
         e.preventDefault();
         const way = new FormData(form).get('way');
         el.close();
-        asked.set(`${job} ${page}`, row.attempts || row.attempt || 1);
+        asked.set(`${job} ${page}`, { n: row.attempts, best: row.best });
         if (!await act(retryPages(job, String(page), WAYS[way])))
             asked.delete(`${job} ${page}`);
     } }, h('p', t('again.text')), h('div.cards', ways), h('div.buttons', h('button.main', { type: 'submit' }, t('again.start'))));
@@ -43,7 +43,7 @@ export function compareBar() {
     watch('pages page', () => {
         const row = openRow();
         const before = asked.get(`${state.jobId} ${state.pageNo}`);
-        const isReady = before && row && row.state === 'ended' && row.attempts > before;
+        const isReady = before && row && row.state === 'ended' && row.attempts > before.n;
         if (bar.hidden === !isReady)
             return;
         bar.hidden = !isReady;
@@ -56,9 +56,9 @@ export function compareBar() {
 async function compare(before) {
     const { jobId: job, pageNo: page } = state;
     const row = openRow();
-    const old = row.best <= before ? row.best : before;
+    const now = row.best > before.n ? row.best : row.attempts;
     try {
-        const [first, second] = await Promise.all([old, row.attempts].map(attempt =>
+        const [first, second] = await Promise.all([before.best, now].map(attempt =>
             getJson(pagePath(job, page, '.json'), { attempt })));
         const side = (data, attempt, title) => {
             const look = pageLook({ state: 'ended', status: data.status });
@@ -69,8 +69,8 @@ async function compare(before) {
                 readable(data.blocks || []).map(block => renderBlock(block, { job, page, data }))),
             h('button.main', { type: 'button', onclick: () => keep(el, job, page, attempt) }, t('again.keep')));
         };
-        const el = dialog(t('page.n', { n: page }), h('div.sides', side(first, old, t('again.before')),
-            side(second, row.attempts, t('again.after'))), null, 'wide');
+        const el = dialog(t('page.n', { n: page }), h('div.sides', side(first, before.best, t('again.before')),
+            side(second, now, t('again.after'))), null, 'wide');
     } catch (error) {
         toast(errorText(error));
     }

@@ -3,6 +3,7 @@
 import { h, icon, svg, say, fill } from '../dom.js';
 import { t, number, bytes } from '../words.js';
 import { state, watch } from '../store.js';
+import { loadHistory } from '../sync.js';
 import { dialog } from './dialog.js';
 
 const STALE_MS = 5000;
@@ -68,6 +69,7 @@ function drawLine(text, button) {
 }
 
 function openMonitor() {
+    loadHistory();
     const body = h('div.monitor');
     const stop = watch('stats', () => drawMonitor(body));
     dialog(t('mon.title'), body, stop, 'wide');

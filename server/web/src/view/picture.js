@@ -116,7 +116,7 @@ const zoomTo = stage => (factor, x, y) => {
 function drawPicture({ img, sheet, none, stage }) {
     const row = openRow();
     const px = pixels();
-    const hasPicture = !!px && row && row.status !== 'error' && row.state !== 'queued';
+    const hasPicture = !!px && !!row;
     sheet.hidden = !hasPicture;
     none.hidden = hasPicture;
     if (!hasPicture) {

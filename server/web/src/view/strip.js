@@ -17,7 +17,7 @@ export function pageStrip() {
     let shown = [];
     const list = virtualList('div.strip', { role: 'listbox', 'aria-label': t('strip.label'), tabindex: 0, onkeydown: move }, {
         make: () => h('a.thumb', { role: 'option', tabindex: -1, onclick: pick },
-            h('span.sheet', h('img', { alt: '', loading: 'lazy', decoding: 'async' })),
+            h('span.sheet', h('img', { alt: '', loading: 'lazy', decoding: 'async', onerror: askAgain })),
             h('span.caption', h('span.unseen'), h('span.no', { 'aria-hidden': true }), h('span.mark'))),
         draw: (el, i) => drawThumb(el, shown[i]),
         size: () => isNarrow.matches ? WIDTH : HEIGHT,
@@ -80,8 +80,7 @@ function drawThumb(el, n) {
     const img = sheet.firstElementChild;
     el.dataset.page = n;
     el.setAttribute('aria-selected', String(n === state.pageNo));
-    const hasPicture = row && (row.width_px > 0 || row.state === 'ended');
-    const src = hasPicture && row.status !== 'error' ? url(pagePath(state.jobId, n, '/image'), { w: 160 }) : '';
+    const src = row && row.width_px > 0 ? url(pagePath(state.jobId, n, '/image'), { w: 160 }) : '';
     if (img.dataset.src !== src) {
         img.dataset.src = src;
         img.hidden = !src;
@@ -101,6 +100,15 @@ function drawThumb(el, n) {
         fill(mark, row?.edited && [icon('pen'), h('span.unseen', t('st.edited'))], icon(look.icon),
             h(look.key === 'ok' ? 'span.unseen' : 'span.word', look.words));
     }
+}
+
+/* A server that is too busy for so many small pictures at once gives them a little later. */
+function askAgain({ target: img }) {
+    const { src } = img.dataset;
+    setTimeout(() => {
+        if (src && img.dataset.src === src && img.isConnected)
+            img.src = src;
+    }, 1500 + 1500 * Math.random());
 }
 
 function pick(e) {

@@ -94,6 +94,8 @@ function draw(body, why, foot) {
 
 function waiting(row) {
     const isReading = row && row.state === 'reading';
+    if (row && row.status === 'error')
+        return null; /* the line above says why */
     return h('p.note', { class: isReading ? 'reading' : '' }, isReading ? t('text.reading') :
         row && row.state === 'ended' ? t('text.nothing') : t('why.queued'));
 }
@@ -104,7 +106,7 @@ function drawLayout(body, page) {
         return;
     }
     const blocks = shownBlocks();
-    fill(body, blocks.length ? blocks.map(block => renderBlock(block, page)) : h('p.note', t('text.nothing')));
+    fill(body, blocks.length ? blocks.map(block => renderBlock(block, page)) : waiting(openRow()));
 }
 
 async function drawMarkdown(body, page) {
@@ -149,7 +151,7 @@ function drawLive(body) {
 function drawWhy(why, row, page) {
     const look = pageLook(row);
     const isOdd = row && row.state === 'ended' && !['ok', 'skipped'].includes(row.status);
-    const failure = row?.error ? errorText(row.error) : page?.error && !page.data ? errorText(page.error) : '';
+    const failure = row?.status === 'error' && row.error ? errorText(row.error) : page?.error && !page.data ? errorText(page.error) : '';
     const text = isOdd ? [t(`why.${look.key}`), failure].filter(Boolean).join(' ') : failure;
     const warnings = page?.data?.warnings || [];
     const key = [look.key, text, warnings.join()].join();
