@@ -97,9 +97,10 @@ int store_cancel(struct store *s, const char *owner, const char *id, struct job_
 int store_retry(struct store *s, const char *owner, const char *id, const int *pages, int n,
                 const char *settings, bool replace, int64_t max_queued,
                 const struct store_idem *idem, struct job_row *j);
-/* sha256: of the user's text, "" for none; was: of the text it is based on (of the user's, "" for the model's); NULL: any. */
-int store_edit(struct store *s, const char *owner, const char *id, int page, const char *was,
-               const char *sha256, struct job_row *j);
+/* sha256: of the user's text, "" for none. was_best, was: the attempt and the user's text ("": none) that it is based on; NULL:
+ * whatever is there. JOBS_EDIT_CONFLICT. */
+int store_edit(struct store *s, const char *owner, const char *id, int page, int was_best,
+               const char *was, const char *sha256, struct job_row *j);
 int store_keep(struct store *s, const char *owner, const char *id, int page, int attempt,
                struct job_row *j);
 int store_rename(struct store *s, const char *owner, const char *id, const char *name,

@@ -223,10 +223,9 @@ static int edit(struct txn *t, struct job_row *j, const struct changing *c)
     struct page_row p;
     int rc = db_page(t->db, j->key, c->page, &p);
 
-    if (rc == 0 && c->was && strcmp(c->was, p.edited) != 0)
+    if (rc == 0 && c->was && (strcmp(c->was, p.edited) != 0 || c->attempt != p.best))
         rc = fault(JOBS_EDIT_CONFLICT, NULL,
-                   "page %d was edited by somebody else: look at the new text, then save again",
-                   c->page);
+                   "page %d has another text by now: look at it, then save again", c->page);
     if (rc == 0) {
         memset(p.edited, 0, sizeof p.edited);
         memcpy(p.edited, c->text, strnlen(c->text, SHA_BYTES - 1));
@@ -240,14 +239,15 @@ static int edit(struct txn *t, struct job_row *j, const struct changing *c)
     return txn_save_job(t, j);
 }
 
-int store_edit(struct store *s, const char *owner, const char *id, int page, const char *was,
-               const char *sha256, struct job_row *j)
+int store_edit(struct store *s, const char *owner, const char *id, int page, int was_best,
+               const char *was, const char *sha256, struct job_row *j)
 {
     return run(s, (struct changing){.owner = owner,
                                     .id = id,
                                     .j = j,
                                     .what = edit,
                                     .page = page,
+                                    .attempt = was_best,
                                     .was = was,
                                     .text = sha256});
 }
