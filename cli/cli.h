@@ -36,6 +36,8 @@ int cmd_bench(const struct options *o);
 int bench_loss(const struct options *o);
 int cmd_quantize(const struct options *o);
 int cmd_serve(const struct options *o);
+int cmd_key(const struct options *o);
+int cmd_store(const struct options *o);
 
 /* The options that concern an engine, over recto_settings_init's defaults.  s points into o. */
 void settings_from(const struct options *o, struct recto_settings *s);
@@ -49,6 +51,9 @@ void write_options_from(const struct options *o, struct recto_write_options *w);
 /* "20/90", "3/all" or "off" as guard_n and guard_w of recto_options; NULL leaves 0, 0.  0 or
  * EXIT_USAGE. */
 int guard_from(const struct options *o, int *n, int *w);
+
+/* Where the server keeps jobs: --data, or the state directory of the service (STATE_DIRECTORY) or user. Returns out. */
+const char *data_dir_from(const struct options *o, char out[1024]);
 
 /* The exit code for a failed call of recto.h outside the reading of a page. */
 int exit_of_error(int code);

@@ -15,6 +15,18 @@ static void say_serve(void *ctx, enum recto_log_level level, const char *line)
     say(as[level], "%s", line);
 }
 
+/* --log-level: what say prints. */
+static void set_log_level(const struct options *o)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug"};
+    const char *level = opt_text(o, OPT_LOG_LEVEL);
+
+    for (int i = 0; level && i < 4; i++)
+        if (strcmp(level, names[i]) == 0)
+            say_init((enum say_level)i);
+    say_as_json(opt_text(o, OPT_LOG_FORMAT) && strcmp(opt_text(o, OPT_LOG_FORMAT), "json") == 0);
+}
+
 /* Storage of list items and of what is worked out here. */
 struct serve {
     struct server_settings set;
@@ -55,21 +67,6 @@ static int lists_from(const struct options *o, struct serve *v)
     return rc;
 }
 
-/* $XDG_STATE_HOME/recto, ~/.local/state/recto; a service says it by STATE_DIRECTORY (systemd). */
-static const char *data_from(const struct options *o, char out[1024])
-{
-    const char *given = opt_text(o, OPT_DATA), *service = getenv("STATE_DIRECTORY"),
-               *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-    if (given || service)
-        snprintf(out, 1024, "%s", given ? given : service);
-    else if (xdg && *xdg == '/')
-        snprintf(out, 1024, "%s/recto", xdg);
-    else
-        snprintf(out, 1024, "%s/.local/state/recto", home ? home : "");
-    return out;
-}
-
 static void numbers_from(const struct options *o, struct server_settings *s)
 {
     s->max_conns = (int)opt_int(o, OPT_MAX_CONNS, s->max_conns);
@@ -107,6 +104,7 @@ static int serve_from(const struct options *o, struct serve *v)
     struct server_settings *s = &v->set;
     const char *web = opt_text(o, OPT_WEB);
 
+    set_log_level(o);
     server_settings_init(s);
     engine_from(o, &s->engine);
     numbers_from(o, s);
@@ -115,25 +113,70 @@ static int serve_from(const struct options *o, struct serve *v)
     s->no_auth = opt_flag(o, OPT_NO_AUTH);
     s->base_path = opt_text(o, OPT_BASE_PATH) ? opt_text(o, OPT_BASE_PATH) : s->base_path;
     s->web = !web || strcmp(web, "on") == 0;
-    s->data = data_from(o, v->data);
+    s->data = data_dir_from(o, v->data);
     s->log = say_serve;
     return lists_from(o, v);
+}
+
+/* Every option with its value and where that came from. */
+static void print_config(const struct options *o)
+{
+    char item[256];
+
+    for (int k = 0; k < N_OPT; k++) {
+        const struct option_def *d = &option_table[k];
+        if (!(d->mask & FOR_SERVE))
+            continue;
+        if (!opt_given(o, k)) {
+            const char *from = strrchr(d->help, '(');
+            printf("# %s: default %s\n", d->name, from ? from : "(no)");
+            continue;
+        }
+        for (int i = 0; opt_item(o, k, i, item, sizeof item); i++)
+            printf("%s = %s    # %s\n", d->name, item, opt_origin(o, k));
+    }
+}
+
+/* --check: as serving begins, without serving. */
+static int check(const struct serve *v)
+{
+    char error[1024] = "";
+    int rc = server_check(&v->set, error, sizeof error);
+
+    if (rc < 0)
+        say(SAY_ERROR, "%s (%s)", error, recto_error_name(rc));
+    else
+        say(SAY_INFO, "model, keys, store and sandbox are fine");
+    return rc < 0 ? EXIT_BUG : EXIT_FINE;
+}
+
+static int run(const struct serve *v)
+{
+    char error[1024] = "";
+    int rc = server_run(&v->set, error, sizeof error);
+
+    if (rc >= 0)
+        return rc;
+    say(SAY_ERROR, "%s (%s)", error, recto_error_name(rc));
+    return exit_of_error(rc);
 }
 
 int cmd_serve(const struct options *o)
 {
     struct serve *v = calloc(1, sizeof *v);
-    char error[1024] = "";
     int rc = v ? serve_from(o, v) : EXIT_BUG;
 
-    if (rc == 0 && !v->set.engine.model_dir)
-        announce_default_model();
-    if (rc == 0) {
-        rc = server_run(&v->set, error, sizeof error);
-        if (rc < 0) {
-            say(SAY_ERROR, "%s (%s)", error, recto_error_name(rc));
-            rc = exit_of_error(rc);
-        }
+    if (rc == 0 && o->n_input > 0) {
+        say(SAY_ERROR, "recto serve takes no operands, and '%.60s' is one", o->input[0]);
+        rc = EXIT_USAGE;
+    }
+    if (rc == 0 && opt_flag(o, OPT_PRINT_CONFIG)) {
+        print_config(o);
+        rc = fflush(stdout) == 0 ? EXIT_FINE : EXIT_OUTPUT;
+    } else if (rc == 0) {
+        if (!v->set.engine.model_dir)
+            announce_default_model();
+        rc = opt_flag(o, OPT_CHECK) ? check(v) : run(v);
     }
     free(v);
     return rc;

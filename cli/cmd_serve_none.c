@@ -13,3 +13,13 @@ int cmd_serve(const struct options *o)
 {
     return none();
 }
+
+int cmd_key(const struct options *o)
+{
+    return none();
+}
+
+int cmd_store(const struct options *o)
+{
+    return none();
+}

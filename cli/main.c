@@ -45,6 +45,11 @@ static const struct cmd cmds[] = {
      "  recto serve\n"
      "  recto serve --model DIR --keys keys.txt --listen 0.0.0.0:8080 --host-name ocr.example.org\n\n"
      "SIGTERM and SIGINT: drain, then exit 0; a second one: exit 1 at once.\n"},
+    {"key", FOR_KEY, cmd_key, "new NAME", "make a key for the server's API",
+     "Prints the key, once, and appends a line with its name, role, limits and SHA-256 to --keys FILE.\n"},
+    {"store", FOR_STORE, cmd_store, "check|vacuum|migrate", "look after the jobs of a server",
+     "On the data directory of a server that is not running. check: the database, its counters, and the\n"
+     "files; exit 3 if something is wrong. vacuum: give back free space. migrate: to this version.\n"},
     {"quantize", FOR_QUANTIZE, cmd_quantize, "MODEL", "make a smaller, faster copy of a model",
      "  recto quantize MODEL -o OUT --scheme int8\n\n"
      "OUT is a folder like MODEL, with the decoder's matrices in 8.25 or 4.5 bits a number; vision,\n"

@@ -19,6 +19,7 @@ static struct {
     int total_docs;
     int64_t start_ms, drawn_ms;
     FILE *log; /* NULL: none */
+    bool as_json;
 } term = {.lock = PTHREAD_MUTEX_INITIALIZER, .most = SAY_INFO};
 
 static int64_t now_ms(void)
@@ -67,21 +68,50 @@ int say_log_open(const char *path)
     return term.log ? 0 : -1;
 }
 
+static const char *const level_name[] = {"error", "warn", "info", "debug"};
+
+/* 2025-01-31T12:00:00.123Z */
+static void time_text(char out[64])
+{
+    struct timespec now;
+    struct tm tm;
+    char when[40];
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &tm));
+    snprintf(out, 64, "%s.%03ldZ", when, now.tv_nsec / 1000000);
+}
+
 /* time=2025-01-31T12:00:00.123Z level=warn TEXT; the lock is held. */
 static void log_line(enum say_level level, const char *line)
 {
-    static const char *const name[] = {"error", "warn", "info", "debug"};
-    struct timespec now;
-    struct tm tm;
-    char when[32];
+    char when[64];
 
     if (!term.log)
         return;
-    clock_gettime(CLOCK_REALTIME, &now);
-    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &tm));
-    fprintf(term.log, "time=%s.%03ldZ level=%s %s\n", when, now.tv_nsec / 1000000, name[level],
-            line);
+    time_text(when);
+    fprintf(term.log, "time=%s level=%s %s\n", when, level_name[level], line);
     fflush(term.log);
+}
+
+void say_as_json(bool is_so)
+{
+    term.as_json = is_so;
+}
+
+/* Control characters are gone already (defuse); the lock is held. */
+static void print_json(enum say_level level, const char *line)
+{
+    char when[64];
+
+    time_text(when);
+    fprintf(stderr, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":\"", when, level_name[level]);
+    for (const char *p = line; *p; p++) {
+        if (*p == '"' || *p == '\\')
+            fputc('\\', stderr);
+        fputc(*p, stderr);
+    }
+    fputs("\"}\n", stderr);
 }
 
 void say(enum say_level level, const char *fmt, ...)
@@ -98,7 +128,10 @@ void say(enum say_level level, const char *fmt, ...)
     pthread_mutex_lock(&term.lock);
     if (say_prints(level)) {
         erase_line();
-        fprintf(stderr, "recto: %s\n", line);
+        if (term.as_json)
+            print_json(level, line);
+        else
+            fprintf(stderr, "recto: %s\n", line);
         fflush(stderr);
     }
     log_line(level, line);

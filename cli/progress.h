@@ -15,6 +15,8 @@ enum progress_mode { PROGRESS_NONE, PROGRESS_PLAIN, PROGRESS_LINE };
 void say_init(enum say_level most);
 /* Append all messages to a file, too, with the time, whatever is printed. 0, or -1 with errno. */
 int say_log_open(const char *path);
+/* Print messages as JSON objects, a line each: {"time":...,"level":...,"message":...}. */
+void say_as_json(bool is_so);
 bool say_prints(enum say_level level);
 bool say_hears(enum say_level level); /* to print or for the log */
 /* `recto: ` + the sentence (printf style, no newline) as one line. */

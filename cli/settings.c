@@ -206,6 +206,21 @@ void write_options_from(const struct options *o, struct recto_write_options *w)
     w->break_signature = opt_flag(o, OPT_BREAK_SIGNATURE);
 }
 
+/* $XDG_STATE_HOME/recto, ~/.local/state/recto; systemd says it by STATE_DIRECTORY. */
+const char *data_dir_from(const struct options *o, char out[1024])
+{
+    const char *given = opt_text(o, OPT_DATA), *service = getenv("STATE_DIRECTORY"),
+               *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+    if (given || service)
+        snprintf(out, 1024, "%s", given ? given : service);
+    else if (xdg && *xdg == '/')
+        snprintf(out, 1024, "%s/recto", xdg);
+    else
+        snprintf(out, 1024, "%s/.local/state/recto", home ? home : "");
+    return out;
+}
+
 bool is_input_error(int code)
 {
     static const int input[] = {RECTO_ENOTFOUND, RECTO_EREAD,     RECTO_EEMPTY,    RECTO_EKIND,

@@ -94,8 +94,10 @@ void answer_file(struct request *q, int status, const char *type, int fd, uint64
 
 void answer_stream(struct request *q, const char *type, struct stream *s)
 {
-    if (begin(q, 200, type))
-        q->answer.stream = s;
+    if (!begin(q, 200, type))
+        return;
+    stream_hold(s);
+    q->answer.stream = s;
 }
 
 void answer_empty(struct request *q, int status)
@@ -188,6 +190,10 @@ void answer_reset(struct answer *a)
 {
     text_reset(&a->head);
     text_reset(&a->body);
+    if (a->stream) { /* it was never sent */
+        stream_cut(a->stream);
+        stream_let_go(a->stream);
+    }
     if (a->fd >= 0)
         close(a->fd);
     *a = (struct answer){.fd = -1};

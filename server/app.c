@@ -96,6 +96,8 @@ static void on_head(void *ctx, struct request *q)
     q->is_quick = c->route->flags & ROUTE_QUICK;
     if ((c->route->flags & ROUTE_WORK) && (app_is_loading(s, q) || app_is_draining(s, q)))
         return;
+    if ((c->route->flags & ROUTE_STORE) && app_is_loading(s, q))
+        return;
     body_open(s, q, &c->body);
 }
 

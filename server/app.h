@@ -13,6 +13,7 @@
 #include "server.h"
 #include "stats.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 enum phase {
@@ -27,12 +28,16 @@ struct server {
     struct http *http;
     struct recto *engine; /* NULL while loading, like all down to info */
     struct reader *reader;
+    struct jobs *jobs; /* NULL: without --data */
     struct recto_info info;
     struct auth *auth;
     struct limit *limit;
     struct metrics *metrics;
     struct pinger *pinger;
     struct stats *stats;
+    struct hub *hub;
+    struct chat *chats; /* under way, under chats_lock */
+    pthread_mutex_t chats_lock;
     _Atomic int phase;
     int64_t start_ms; /* wall clock */
     char spool[1024]; /* a directory for the files of calls */
@@ -48,8 +53,14 @@ struct call {
     struct auth_key key; /* whose call it is; name "" where there are no keys */
     char address[64];    /* of the client, behind trusted proxies */
     bool is_https, by_cookie;
+    bool has_waited; /* jobs_get_one: for something newer */
     struct body body;
 };
+
+/* Whose objects the caller sees; NULL: everybody's. */
+const char *call_owner(const struct request *q);
+/* Answer with what jobs.h has just refused. */
+void jobs_answer_fault(struct server *s, struct request *q, int rc);
 
 static inline struct call *call_of(const struct request *q)
 {

@@ -13,7 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KEY_BYTES = 41, KEY_NAME_MAX = 64 }; /* bytes of a key without its NUL; of a name with it */
+enum {
+    KEY_BYTES = 41,
+    KEY_NAME_MAX = 64,
+    AUTH_OWNER_MAX = 128
+}; /* bytes of a key without its NUL; of a name with it */
 
 struct auth_key {
     char name[KEY_NAME_MAX]; /* the owner of what its calls make */

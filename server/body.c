@@ -1,6 +1,7 @@
 #include "body.h"
 
 #include "app.h"
+#include "jobs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,125 @@ static bool is_json_type(const char *type)
     return !type || strncasecmp(type, "application/json", 16) == 0;
 }
 
+/* ---- uploads ----------------------------------------------------------------------------------------------------------- */
+static int part_begin(void *ctx, const struct multipart_part *part)
+{
+    struct body *b = ctx;
+
+    b->is_file = strcmp(part->name, "file") == 0;
+    b->is_options = strcmp(part->name, "options") == 0;
+    text_clear(&b->text);
+    if (!b->is_file && !b->is_options) {
+        b->multipart.error = "a part is named file or options";
+        return -1;
+    }
+    if (!b->is_file)
+        return 0;
+    b->n_file++;
+    b->jobs_rc = jobs_upload_file(b->upload, *part->filename ? part->filename : "document");
+    return b->jobs_rc < 0 ? -1 : 0;
+}
+
+static int part_content(void *ctx, const char *bytes, size_t n)
+{
+    struct body *b = ctx;
+
+    if (b->is_file) {
+        b->jobs_rc = jobs_upload_write(b->upload, bytes, n);
+        return b->jobs_rc < 0 ? -1 : 0;
+    }
+    if (b->text.n + n > BODY_OPTIONS_MAX) {
+        b->multipart.error = "the part options is longer than 65536 bytes";
+        return -1;
+    }
+    text_add(&b->text, bytes, n);
+    return 0;
+}
+
+static int part_end(void *ctx)
+{
+    struct body *b = ctx;
+
+    if (b->is_options)
+        b->jobs_rc = jobs_upload_options(b->upload, b->text.n ? b->text.p : "", b->text.n);
+    return b->jobs_rc < 0 ? -1 : 0;
+}
+
+struct each_option {
+    struct body *body;
+    bool has_name;
+};
+
+/* A parameter of the query is an option. */
+static bool take_option(void *ctx, const char *name, const char *value)
+{
+    struct each_option *e = ctx;
+
+    e->has_name |= strcmp(name, "name") == 0;
+    e->body->jobs_rc = jobs_upload_option(e->body->upload, name, value);
+    return e->body->jobs_rc == 0;
+}
+
+/* The body is the file itself. */
+static void open_raw(struct request *q, struct body *b)
+{
+    const char *name = request_param(q, "name");
+
+    b->n_file = 1;
+    b->is_file = true;
+    if (b->jobs_rc == 0)
+        b->jobs_rc = jobs_upload_file(b->upload, name && *name ? name : "document");
+}
+
+static void open_upload(struct server *s, struct request *q, struct body *b)
+{
+    const char *type = request_header(q, "Content-Type"),
+               *password = request_header(q, "X-Recto-Password");
+    const struct auth_key *k = &call_of(q)->key;
+    struct jobs_limits limits = {
+        .pages_day = k->pages_day, .jobs = k->jobs, .bytes = k->bytes, .may_interactive = true};
+    struct multipart_calls calls = {part_begin, part_content, part_end, b};
+    struct each_option each = {b, false};
+
+    b->jobs_rc = jobs_upload_begin(s->jobs, k->name, &limits, &b->upload);
+    if (b->jobs_rc == 0)
+        request_each_param(q, take_option, &each);
+    if (b->jobs_rc == 0 && password)
+        b->jobs_rc = jobs_upload_option(b->upload, "password", password);
+    if (b->jobs_rc == 0 && type && strncasecmp(type, "multipart/", 10) == 0) {
+        b->is_multipart = true;
+        if (multipart_begin(&b->multipart, type, &calls) < 0)
+            answer_fault(q, FAULT_bad_request, "Content-Type", "%s", b->multipart.error);
+    } else {
+        open_raw(q, b);
+    }
+    if (b->jobs_rc < 0)
+        jobs_answer_fault(s, q, b->jobs_rc);
+}
+
+static void add_upload(struct request *q, struct body *b, const char *bytes, size_t n)
+{
+    int rc;
+
+    if (b->is_multipart)
+        rc = multipart_push(&b->multipart, bytes, n);
+    else
+        rc = b->jobs_rc = jobs_upload_write(b->upload, bytes, n);
+    if (b->jobs_rc < 0)
+        jobs_answer_fault(call_of(q)->server, q, b->jobs_rc);
+    else if (rc < 0)
+        answer_fault(q, FAULT_bad_request, NULL, "%s", b->multipart.error);
+}
+
+static void end_upload(struct request *q, struct body *b)
+{
+    if (b->is_multipart && multipart_finish(&b->multipart) < 0)
+        answer_fault(q, FAULT_bad_request, NULL, "%s", b->multipart.error);
+    else if (b->n_file == 0)
+        answer_fault(q, FAULT_invalid_value, "file", "there is no part named file");
+}
+
+/* ---- all kinds --------------------------------------------------------------------------------------------------------- */
 void body_open(struct server *s, struct request *q, struct body *b)
 {
     const char *type = request_header(q, "Content-Type");
@@ -45,6 +165,8 @@ void body_open(struct server *s, struct request *q, struct body *b)
                      "the body must be JSON (Content-Type: application/json)");
     else if (b->kind == BODY_CHAT)
         sieve_begin(&b->sieve, s->spool);
+    else if (b->kind == BODY_UPLOAD)
+        open_upload(s, q, b);
 }
 
 static void add_chat(struct request *q, struct body *b, const char *bytes, size_t n)
@@ -59,18 +181,24 @@ void body_add(struct request *q, struct body *b, const char *bytes, size_t n)
 {
     if (b->kind == BODY_CHAT)
         add_chat(q, b, bytes, n);
+    else if (b->kind == BODY_UPLOAD)
+        add_upload(q, b, bytes, n);
     else
         text_add(&b->text, bytes, n);
 }
 
 void body_end(struct request *q, struct body *b)
 {
+    if (b->kind == BODY_UPLOAD)
+        end_upload(q, b);
 }
 
 void body_reset(struct body *b)
 {
     text_reset(&b->text);
     sieve_reset(&b->sieve);
+    multipart_reset(&b->multipart);
+    jobs_upload_abort(b->upload);
 }
 
 /* Brackets outside of strings. jansson's own limit of depth is 2048. */

@@ -24,6 +24,7 @@ struct body {
     struct multipart multipart;
     bool is_multipart, is_file, is_options; /* inside a part of that kind */
     int n_file;
+    int jobs_rc; /* what jobs.h said last */
 };
 
 /* Before the first byte: check the declared length, get ready. Answers q on a fault. */

@@ -28,6 +28,46 @@ void chat_gone(void *ctx)
     cancel_all(c);
 }
 
+int chat_count(struct server *s)
+{
+    int n = 0;
+
+    pthread_mutex_lock(&s->chats_lock);
+    for (const struct chat *c = s->chats; c; c = c->next)
+        n++;
+    pthread_mutex_unlock(&s->chats_lock);
+    return n;
+}
+
+void chat_cancel_all(struct server *s)
+{
+    pthread_mutex_lock(&s->chats_lock);
+    for (struct chat *c = s->chats; c; c = c->next) {
+        c->is_gone = true;
+        cancel_all(c);
+    }
+    pthread_mutex_unlock(&s->chats_lock);
+}
+
+static void enter_list(struct chat *c)
+{
+    pthread_mutex_lock(&c->server->chats_lock);
+    c->next = c->server->chats;
+    c->server->chats = c;
+    pthread_mutex_unlock(&c->server->chats_lock);
+}
+
+static void leave_list(struct chat *c)
+{
+    struct chat **at = &c->server->chats;
+
+    pthread_mutex_lock(&c->server->chats_lock);
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    pthread_mutex_unlock(&c->server->chats_lock);
+}
+
 /* The lock is held. The first fault is the one that is told. */
 static void fail(struct chat *c, enum fault f, const char *why)
 {
@@ -149,6 +189,7 @@ static void on_page(struct chat_part *p, struct recto_event *ev)
 
 static void free_chat(struct chat *c)
 {
+    leave_list(c);
     for (int i = 0; i < CHAT_DOCS; i++) {
         for (int k = 0; k < c->part[i].n_sheet; k++) {
             struct chat_sheet *s = &c->part[i].sheet[k];
@@ -243,6 +284,7 @@ void chat_start(struct server *s, struct request *q, struct chat_ask *a)
     c->n_open = 1;
     auth_token("chatcmpl-", c->id);
     snprintf(c->request_id, sizeof c->request_id, "%s", q->id);
+    enter_list(c);
     request_on_gone(q, chat_gone, c);
     pthread_mutex_lock(&c->lock);
     for (int i = 0; i < c->ask.n_doc && submit(c, i); i++) /* q may be answered meanwhile */

@@ -61,6 +61,7 @@ struct chat_part {
 
 struct chat {
     pthread_mutex_t lock;
+    struct chat *next; /* server.chats */
     struct server *server;
     struct request *q; /* until it is answered */
     struct chat_ask ask;
@@ -83,6 +84,9 @@ struct chat {
 /* Take over q and its answer; a's content is moved. */
 void chat_start(struct server *s, struct request *q, struct chat_ask *a);
 
+/* Calls under way; cancel all of them. */
+int chat_count(struct server *s);
+void chat_cancel_all(struct server *s);
 /* ctx is a struct chat whose client has gone: cancel its requests. From any thread, under locks of http.c or stream.c: takes
  * none of the call's. */
 void chat_gone(void *ctx);

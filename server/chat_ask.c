@@ -169,7 +169,8 @@ static bool read_audio(struct reading *r, const json_t *v)
 
 static bool read_logprobs(struct reading *r, const json_t *v)
 {
-    return json_is_null(v) || json_is_false(v) || json_integer_value(v) == 0 ||
+    return json_is_null(v) || json_is_false(v) ||
+           (json_is_integer(v) && json_integer_value(v) == 0) ||
            wrong(
                r, FAULT_unsupported_parameter, "logprobs",
                "log-probabilities of single tokens are not given; recto.pages has the mean confidence");

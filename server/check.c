@@ -235,7 +235,7 @@ bool check_rate(struct server *s, struct request *q)
     struct limit_state state;
     bool may;
 
-    if (c->route->right == RIGHT_OPEN || rate <= 0)
+    if (c->route->right == RIGHT_OPEN || (c->route->flags & ROUTE_PICTURE) || rate <= 0)
         return true;
     may = limit_take(s->limit, *c->key.name ? c->key.name : c->address, rate, s->set.burst, &state);
     tell_rate(q, &state);

@@ -21,6 +21,7 @@ enum {
     POOL_BYTES = 48 << 10, /* of a connection: header and read buffer */
     STUCK_S = 120,         /* an answer of which the client takes nothing */
     SLACK = 64,            /* connections that are being closed */
+    CLOSE_MS = 3000,       /* for answers to get out at the end */
 };
 
 /* AT_WORK: suspended, in a worker's or another's hands. */
@@ -39,6 +40,7 @@ struct http {
     struct workers *workers;
     struct listener listener[HTTP_LISTEN_MAX];
     int n_listener;
+    _Atomic bool is_closing;
 };
 
 /* ---- connections ----------------------------------------------------------------------------------------------------- */
@@ -73,7 +75,7 @@ static void on_connection(void *ctx, struct MHD_Connection *mhd, void **socket_c
     int fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     address_text(MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr,
                  text, sizeof text);
-    *socket_ctx = watch_add(&h->watch, fd, text, is_counted(h, text));
+    *socket_ctx = watch_add(&h->watch, fd, text, is_counted(h, text) ? h->set.max_conns_ip : 0);
     if (!*socket_ctx)
         shutdown(fd, SHUT_RDWR);
 }
@@ -192,7 +194,9 @@ static void check_head(struct request *q)
     if (is_good_id(id))
         snprintf(q->id, sizeof q->id, "%s", id);
     MHD_get_connection_values(q->mhd, MHD_HEADER_KIND, add_size, &size);
-    if (has_hidden_bytes(q, &size))
+    if (q->http->is_closing)
+        fault(q, "draining", "this server is being stopped");
+    else if (has_hidden_bytes(q, &size))
         fault(q, "bad_request",
               "the header holds folded lines, NUL bytes or more blanks than one behind a colon");
     else if (size.has_odd_name || request_header_count(q, "Host") > 1)
@@ -238,8 +242,14 @@ static struct MHD_Response *response_of(struct request *q)
     struct answer *a = &q->answer;
     struct MHD_Response *r;
 
-    if (a->stream)
-        return stream_response(a->stream, q->mhd);
+    if (a->stream) {
+        r = stream_response(a->stream, q->mhd);
+        if (r && q->conn)
+            watch_stream(&q->http->watch, q->conn, a->stream);
+        if (r)
+            a->stream = NULL;
+        return r;
+    }
     if (a->fd >= 0) {
         r = MHD_create_response_from_fd64(a->length, a->fd);
         if (r)
@@ -289,8 +299,6 @@ static enum MHD_Result send_answer(struct request *q)
         return MHD_NO;
     add_headers(r, &q->answer.head);
     q->stage = AT_SENT;
-    if (q->answer.stream && q->conn)
-        watch_stream(&q->http->watch, q->conn, q->answer.stream);
     rc = MHD_queue_response(q->mhd, (unsigned)q->answer.status, r);
     MHD_destroy_response(r);
     return rc;
@@ -345,7 +353,9 @@ static enum MHD_Result at_body(struct request *q, const char *bytes, size_t *n)
 {
     watch_body(&q->http->watch, q->conn, *n);
     q->n_body += (int64_t)*n;
-    if (q->n_body > q->body_max)
+    if (q->http->is_closing)
+        fault(q, "draining", "this server is being stopped");
+    else if (q->n_body > q->body_max)
         fault(q, "body_too_large", "the body is over the limit for this route");
     else
         q->http->app.body(q->http->app.ctx, q, bytes, *n);
@@ -401,6 +411,11 @@ void request_finish(struct request *q)
 
     watch_on_gone(&h->watch, q, NULL, NULL);
     MHD_resume_connection(mhd);
+}
+
+void request_again(struct request *q)
+{
+    workers_put(q->http->workers, q);
 }
 
 void request_on_gone(struct request *q, void (*fn)(void *ctx), void *ctx)
@@ -494,10 +509,24 @@ void http_quiesce(struct http *h)
     }
 }
 
+/* What is suspended must be resumed before libmicrohttpd may stop. False: somebody holds a request and does not answer. */
+static bool wait_idle(struct http *h)
+{
+    for (int i = 0; i < CLOSE_MS / 10 && watch_busy(&h->watch) > 0; i++) {
+        watch_cut_all(&h->watch);
+        usleep(10000);
+    }
+    return watch_busy(&h->watch) == 0;
+}
+
 void http_close(struct http *h)
 {
     if (!h)
         return;
+    h->is_closing = true;
+    http_quiesce(h);
+    if (h->n_listener > 0 && !wait_idle(h))
+        _exit(1); /* a bug, which must not keep the process from ending */
     workers_close(h->workers);
     for (int i = 0; i < h->n_listener; i++)
         MHD_stop_daemon(h->listener[i].daemon);

@@ -136,5 +136,7 @@ const char *request_cookie(const struct request *q, const char *name);
 void request_on_gone(struct request *q, void (*fn)(void *ctx), void *ctx);
 /* Only after RUN_LATER: the answer is made. */
 void request_finish(struct request *q);
+/* Only after RUN_LATER: call run again, on a worker's thread. */
+void request_again(struct request *q);
 
 #endif

@@ -1,6 +1,7 @@
 #include "metrics_put.h"
 
 #include "app.h"
+#include "jobs.h"
 #include "process.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ static void put_engine(struct server *s, struct text *out)
 {
     struct recto_stats e = {.size = sizeof e};
 
-    if (!s->engine)
+    if (s->phase == PHASE_LOADING)
         return;
     recto_get_stats(s->engine, &e);
     metrics_head(out, "engine_requests", "gauge", "pages inside the engine");
@@ -69,7 +70,7 @@ static void put_device(struct server *s, struct text *out)
 {
     struct recto_device_stats d;
 
-    if (!s->engine)
+    if (s->phase == PHASE_LOADING)
         return;
     recto_get_device_stats(s->engine, &d);
     metrics_one(out, "device_utilization_ratio", "gauge", "of the device's time", d.utilisation);
@@ -94,6 +95,50 @@ static void put_process(struct server *s, struct text *out)
                 (double)s->start_ms / 1000);
 }
 
+static void put_queue(const struct jobs_stats *j, struct text *out)
+{
+    static const char *const names[] = {"interactive", "normal", "batch"};
+
+    metrics_head(out, "queue_pages", "gauge", "pages of jobs that wait");
+    for (int i = 0; i < 3; i++)
+        text_fmt(out, "recto_queue_pages{class=\"%s\"} %lld\n", names[i],
+                 (long long)j->queued_pages[i]);
+    metrics_head(out, "queue_oldest_seconds", "gauge", "age of the oldest of them");
+    for (int i = 0; i < 3; i++)
+        text_fmt(out, "recto_queue_oldest_seconds{class=\"%s\"} %.3f\n", names[i],
+                 (double)j->oldest_ms[i] / 1e3);
+}
+
+static void put_store(struct server *s, struct text *out)
+{
+    static const char *const states[] = {"queued", "running", "done", "failed", "cancelled"};
+    struct jobs_stats j;
+
+    if (s->phase == PHASE_LOADING)
+        return;
+    jobs_get_stats(s->jobs, &j);
+    put_queue(&j, out);
+    metrics_head(out, "jobs", "gauge", "jobs that are kept");
+    for (int i = 0; i < 5; i++)
+        text_fmt(out, "recto_jobs{state=\"%s\"} %lld\n", states[i], (long long)j.job_state[i]);
+    metrics_head(out, "job_pages_total", "counter", "pages of jobs that have ended, by status");
+    for (int i = 0; i <= RECTO_PAGE_CANCELLED; i++)
+        text_fmt(out, "recto_job_pages_total{status=\"%s\"} %lld\n",
+                 recto_status_name((enum recto_status)i), (long long)j.page_status[i]);
+    metrics_one(out, "job_pages_in_flight", "gauge", "pages of jobs in the engine's hands",
+                (double)j.pages_in_flight);
+    metrics_one(out, "job_attempts_total", "counter", "readings of pages of jobs",
+                (double)j.attempts);
+    metrics_one(out, "store_commits_total", "counter", "transactions", (double)j.commits);
+    metrics_one(out, "store_commit_rows_total", "counter", "changes in them",
+                (double)j.commit_rows);
+    metrics_one(out, "store_commit_seconds_total", "counter", "time in them", j.commit_ms / 1e3);
+    metrics_one(out, "disk_free_bytes", "gauge", "free where the store is", (double)j.disk_free);
+    metrics_head(out, "disk_used_bytes", "gauge", "held by the store");
+    text_fmt(out, "recto_disk_used_bytes{kind=\"blob\"} %lld\n", (long long)j.disk_blob);
+    text_fmt(out, "recto_disk_used_bytes{kind=\"cache\"} %lld\n", (long long)j.disk_cache);
+}
+
 void metrics_put_rest(struct server *s, struct text *out)
 {
     put_build(s, out);
@@ -101,4 +146,5 @@ void metrics_put_rest(struct server *s, struct text *out)
     put_engine(s, out);
     put_device(s, out);
     put_process(s, out);
+    put_store(s, out);
 }

@@ -39,3 +39,20 @@ void process_look(struct process_figures *p)
     p->rss_bytes = rss_bytes();
     p->n_fd = open_descriptors();
 }
+
+void host_look(struct host_figures *h)
+{
+    FILE *f = fopen("/proc/meminfo", "re");
+    char line[128];
+    long long kib;
+
+    *h = (struct host_figures){.n_core = (int)sysconf(_SC_NPROCESSORS_ONLN)};
+    while (f && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "MemTotal: %lld kB", &kib) == 1)
+            h->memory_total = kib * 1024;
+        if (sscanf(line, "MemAvailable: %lld kB", &kib) == 1)
+            h->memory_available = kib * 1024;
+    }
+    if (f)
+        fclose(f);
+}

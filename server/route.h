@@ -15,10 +15,12 @@ enum body_kind {
 };
 
 enum route_flag {
-    ROUTE_QUICK = 1 << 0, /* the handler does not block: it runs on the I/O thread */
-    ROUTE_PROBE = 1 << 1, /* on every listener, without limits */
-    ROUTE_WORK = 1 << 3,  /* new work: 503 while the model is loaded or the server drains */
-    ROUTE_OPS = 1 << 2,   /* on the admin listener if there is one */
+    ROUTE_QUICK = 1 << 0,   /* the handler does not block: it runs on the I/O thread */
+    ROUTE_PROBE = 1 << 1,   /* on every listener, without limits */
+    ROUTE_WORK = 1 << 3,    /* new work: 503 while the model is loaded or the server drains */
+    ROUTE_PICTURE = 1 << 5, /* not counted against the rate: a page shows dozens at once */
+    ROUTE_STORE = 1 << 4,   /* needs the store: 503 while that is being opened */
+    ROUTE_OPS = 1 << 2,     /* on the admin listener if there is one */
 };
 
 struct server;

@@ -50,4 +50,7 @@ void server_settings_init(struct server_settings *s);
  * RECTO_* code when it could not start, the sentence then in error[n]. Strings of s are borrowed. */
 int server_run(const struct server_settings *s, char *error, size_t n);
 
+/* What server_run begins with, without listening: keys, model, sandbox, store. 0 or as server_run. */
+int server_check(const struct server_settings *s, char *error, size_t n);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include "app.h"
 #include "clock.h"
+#include "jobs.h"
 #include "process.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 600 };
+enum { SAMPLES = 600, BEAT_MS = 30000 };
 
 struct sample {
     int64_t time_ms;
@@ -29,6 +30,7 @@ struct stats {
     int n, at; /* at: where the next goes */
     /* of the sample before */
     int64_t last_ms, last_out, last_done;
+    int64_t last_step, moved_ms; /* steps of the engine; when it made one, or had nothing to do */
     double last_cpu;
 };
 
@@ -48,6 +50,9 @@ static void look_at_engine(struct stats *st, struct sample *a, double seconds)
         return;
     recto_get_stats(st->server->engine, &e);
     recto_get_device_stats(st->server->engine, &d);
+    if (e.n_running == 0 || e.n_step != st->last_step)
+        st->moved_ms = clock_ms();
+    st->last_step = e.n_step;
     a->running = e.n_running;
     a->waiting = e.n_waiting;
     a->kv_used = e.n_block > 0 ? 1 - (double)e.n_block_free / e.n_block : 0;
@@ -106,11 +111,19 @@ struct stats *stats_open(struct server *s, void (*tick)(void *ctx), void *ctx)
     st->server = s;
     st->tick = tick;
     st->ctx = ctx;
-    st->last_ms = clock_ms();
+    st->last_ms = st->moved_ms = clock_ms();
     if (pthread_create(&st->thread, NULL, run, st) == 0)
         return st;
     free(st);
     return NULL;
+}
+
+bool stats_is_alive(struct stats *st)
+{
+    pthread_mutex_lock(&st->lock);
+    bool is_alive = clock_ms() - st->moved_ms < BEAT_MS;
+    pthread_mutex_unlock(&st->lock);
+    return is_alive || st->server->phase == PHASE_LOADING;
 }
 
 void stats_close(struct stats *st)
@@ -171,12 +184,28 @@ static json_t *history_json(const struct stats *st)
     return list;
 }
 
-static json_t *host_json(const struct sample *a)
+static json_t *host_json(const struct sample *a, const struct jobs_stats *j)
 {
     struct process_figures p;
+    struct host_figures h;
 
     process_look(&p);
-    return json_pack("{s:I, s:o}", "rss_bytes", (json_int_t)p.rss_bytes, "cpu", real(a->cpu));
+    host_look(&h);
+    return json_pack("{s:I, s:o, s:i, s:I, s:I, s:o}", "rss_bytes", (json_int_t)p.rss_bytes, "cpu",
+                     real(a->cpu), "cores", h.n_core, "memory_total_bytes",
+                     (json_int_t)h.memory_total, "memory_available_bytes",
+                     (json_int_t)h.memory_available, "disk_free_bytes", bytes(j->disk_free));
+}
+
+static json_t *queue_json(const struct jobs_stats *j)
+{
+    int64_t oldest = 0;
+
+    for (int i = 0; i < 3; i++)
+        oldest = j->oldest_ms[i] > oldest ? j->oldest_ms[i] : oldest;
+    return json_pack("{s:I, s:I, s:I, s:I}", "interactive", (json_int_t)j->queued_pages[0],
+                     "normal", (json_int_t)j->queued_pages[1], "batch",
+                     (json_int_t)j->queued_pages[2], "oldest_s", (json_int_t)(oldest / 1000));
 }
 
 static json_t *limits_json(const struct server *s)
@@ -196,19 +225,23 @@ json_t *stats_json(struct server *s, bool with_history)
 {
     struct stats *st = s->stats;
     json_t *v, *history = NULL;
+    struct jobs_stats j = {.disk_free = -1};
     struct sample a;
 
+    if (s->phase != PHASE_LOADING)
+        jobs_get_stats(s->jobs, &j);
     pthread_mutex_lock(&st->lock);
     a = st->sample[(st->at + SAMPLES - 1) % SAMPLES];
     if (with_history)
         history = history_json(st);
     pthread_mutex_unlock(&st->lock);
-    v = json_pack("{s:I, s:I, s:b, s:s, s:[o], s:o, s:o, s:o, s:{s:s, s:b}}", "time_ms",
+    v = json_pack("{s:I, s:I, s:b, s:s, s:[o], s:o, s:o, s:o, s:o, s:{s:s, s:b}}", "time_ms",
                   (json_int_t)clock_wall_ms(), "uptime_s",
                   (json_int_t)((clock_wall_ms() - s->start_ms) / 1000), "ready",
                   s->phase == PHASE_READY, "version", RECTO_VERSION, "devices", device_json(s, &a),
-                  "engine", engine_json(&a), "host", host_json(&a), "limits", limits_json(s),
-                  "model", "name", s->info.model_name, "is_default", s->info.is_default_model);
+                  "engine", engine_json(&a), "queue", queue_json(&j), "host", host_json(&a, &j),
+                  "limits", limits_json(s), "model", "name", s->info.model_name, "is_default",
+                  s->info.is_default_model);
     if (history)
         json_object_set_new(v, "history", history);
     return v;

@@ -12,6 +12,8 @@ struct stats;
 /* Start sampling. NULL: no thread. tick, if not NULL, is called after each sample. */
 struct stats *stats_open(struct server *s, void (*tick)(void *ctx), void *ctx);
 void stats_close(struct stats *st);
+/* False: the engine has work and has made no step for 30 s. */
+bool stats_is_alive(struct stats *st);
 /* The object of GET /v1/stats; with the samples of the last ten minutes if asked. The caller decrefs. */
 json_t *stats_json(struct server *s, bool with_history);
 

@@ -34,7 +34,7 @@ struct stream *stream_open(size_t cap)
     return s;
 }
 
-static void let_go(struct stream *s)
+void stream_let_go(struct stream *s)
 {
     bool is_last;
 
@@ -115,7 +115,7 @@ void stream_release(struct stream *s)
     if (!s)
         return;
     stream_end(s);
-    let_go(s);
+    stream_let_go(s);
 }
 
 bool stream_is_gone(struct stream *s)
@@ -186,7 +186,14 @@ static void on_free(void *ctx)
     be_gone(s);
     s->is_asleep = false;
     pthread_mutex_unlock(&s->lock);
-    let_go(s);
+    stream_let_go(s);
+}
+
+void stream_hold(struct stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->n_holder++;
+    pthread_mutex_unlock(&s->lock);
 }
 
 struct MHD_Response *stream_response(struct stream *s, struct MHD_Connection *c)
@@ -198,7 +205,6 @@ struct MHD_Response *stream_response(struct stream *s, struct MHD_Connection *c)
         return NULL;
     pthread_mutex_lock(&s->lock);
     s->conn = c;
-    s->n_holder++;
     pthread_mutex_unlock(&s->lock);
     return r;
 }

@@ -30,9 +30,12 @@ bool stream_is_gone(struct stream *s);
 /* Milliseconds for which bytes have waited without any being taken; 0: none wait. */
 int64_t stream_stalled_ms(struct stream *s);
 
-/* ---- http.c only: the connection's side ------------------------------------------------------------------------------ */
+/* ---- http.c and answer.c only: the connection's side ------------------------------------------------------------------------------ */
 struct MHD_Response;
-/* A response that sends s over connection c; takes the connection's hold. */
+/* Another holder: the answer that will be sent from s, the table of connections. */
+void stream_hold(struct stream *s);
+void stream_let_go(struct stream *s);
+/* A response that sends s over connection c; takes over a hold. */
 struct MHD_Response *stream_response(struct stream *s, struct MHD_Connection *c);
 /* The client went away; the writer's next write says so. Wakes the connection. */
 void stream_cut(struct stream *s);

@@ -87,10 +87,19 @@ struct http_conn *watch_add(struct watch *w, int fd, const char *address, int ma
     return c;
 }
 
+/* The lock is held. */
+static void forget_stream(struct http_conn *c)
+{
+    if (c->stream)
+        stream_let_go(c->stream);
+    c->stream = NULL;
+}
+
 void watch_remove(struct watch *w, struct http_conn *c)
 {
     pthread_mutex_lock(&w->lock);
     epoll_ctl(w->epoll, EPOLL_CTL_DEL, c->fd, NULL);
+    forget_stream(c);
     w->slot[c->slot] = NULL;
     w->n_conn--;
     pthread_mutex_unlock(&w->lock);
@@ -117,14 +126,16 @@ void watch_request(struct watch *w, struct http_conn *c, struct request *q)
 {
     pthread_mutex_lock(&w->lock);
     c->request = q;
-    c->stream = NULL;
+    forget_stream(c);
     pthread_mutex_unlock(&w->lock);
 }
 
 void watch_stream(struct watch *w, struct http_conn *c, struct stream *s)
 {
     pthread_mutex_lock(&w->lock);
+    forget_stream(c);
     c->stream = s;
+    stream_hold(s);
     if (c->is_gone)
         stream_cut(s);
     pthread_mutex_unlock(&w->lock);
@@ -176,6 +187,19 @@ static void hear(struct watch *w, uint64_t tag)
         return;
     c->is_gone = true;
     tell_gone(c);
+}
+
+void watch_cut_all(struct watch *w)
+{
+    pthread_mutex_lock(&w->lock);
+    for (int i = 0; i < w->n_slot; i++) {
+        struct http_conn *c = w->slot[i];
+        if (c && c->stream)
+            stream_cut(c->stream);
+        if (c && c->state == CONN_BODY)
+            shutdown(c->fd, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&w->lock);
 }
 
 /* ---- who is slow ----------------------------------------------------------------------------------------------------- */
