@@ -155,7 +155,8 @@ static json_t *bytes(int64_t n)
 static json_t *device_json(struct server *s, const struct sample *a)
 {
     struct recto_device_stats d = {NAN, NAN, NAN, -1, -1};
-    bool is_cpu = strcmp(s->info.backend, "cpu") == 0;
+    bool is_cpu = strcmp(s->info.backend, "cpu") == 0,
+         is_cuda = strcmp(s->info.backend, "cuda") == 0;
 
     if (s->phase != PHASE_LOADING)
         recto_get_device_stats(s->engine, &d);
@@ -164,7 +165,7 @@ static json_t *device_json(struct server *s, const struct sample *a)
                      "utilization", real(a->utilization), "memory_used_bytes", bytes(d.memory_used),
                      "memory_total_bytes", bytes(d.memory_total), "power_w", real(d.power_w),
                      "power_limit_w", "temperature_c", real(d.temperature_c), "source",
-                     is_cpu ? NULL : "nvml");
+                     is_cuda ? "nvml" : NULL);
 }
 
 static json_t *history_json(const struct stats *st)
