@@ -20,7 +20,6 @@ struct client {
     int watch_page;
     uint64_t seq; /* told up to here; the pump's while not live */
     bool from_now;
-    struct jobs_watch *text;
     struct client *next;
 };
 
@@ -169,37 +168,8 @@ static bool catch_up(struct hub *h, struct client *c)
     return p.n < PIECE;
 }
 
-static void on_page_text(void *ctx, const char *job, int page, int attempt, size_t offset,
-                         const char *text, size_t n)
-{
-    struct client *c = ctx;
-    json_t *v = json_pack("{s:s, s:i, s:i, s:I, s:s%}", "job", job, "page", page, "attempt",
-                          attempt, "offset", (json_int_t)offset, "text", text, n);
-    char *line = v ? json_dumps(v, JSON_COMPACT) : NULL;
-    struct text t = {0};
-
-    if (line)
-        text_fmt(&t, "event: text\ndata: %s\n\n", line);
-    if (t.n > 0)
-        stream_write(c->stream, t.p, t.n);
-    text_reset(&t);
-    free(line);
-    json_decref(v);
-}
-
-static void follow_text(struct hub *h, struct client *c)
-{
-    if (!*c->watch_job || c->text)
-        return;
-    if (jobs_watch_text(h->jobs, c->all_owners ? NULL : c->owner, c->watch_job, c->watch_page,
-                        on_page_text, c, &c->text) < 0)
-        c->text = NULL; /* no such page: there is nothing to be told of it */
-    *c->watch_job = 0;
-}
-
 static void drop(struct hub *h, struct client *c)
 {
-    jobs_unwatch(c->text);
     pinger_remove(h->server->pinger, c->stream);
     stream_release(c->stream);
     metrics_sse(h->server->metrics, -1);
@@ -244,7 +214,6 @@ static bool serve_client(struct hub *h, struct client *c)
     if (c->is_live || stream_waiting(c->stream) > ROOM)
         return c->is_live;
     if (catch_up(h, c)) {
-        follow_text(h, c);
         pthread_mutex_lock(&h->lock);
         is_through = c->is_live = c->seq >= h->last_seq;
         pthread_mutex_unlock(&h->lock);
