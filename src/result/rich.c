@@ -6,6 +6,8 @@
 #include "result/stars.h"
 #include "result/xml.h"
 
+#define NUMBER_DIGITS 3 /* of an item's number: 1985. begins no item */
+
 enum rich_block { RICH_NONE, RICH_P, RICH_LIST };
 
 struct rich {
@@ -45,6 +47,16 @@ static size_t bullet_at(str s)
     return n && n < s.n && s.p[n] == ' ' ? n + 1 : 0;
 }
 
+/* "12. " or "3) " at the front of s: a line of a numbered list, which stays a line. */
+static bool is_numbered(str s)
+{
+    size_t n = 0;
+
+    while (n < s.n && n < NUMBER_DIGITS && s.p[n] >= '0' && s.p[n] <= '9')
+        n++;
+    return n && n + 1 < s.n && (s.p[n] == '.' || s.p[n] == ')') && s.p[n + 1] == ' ';
+}
+
 static void begin_item(struct rich *r)
 {
     if (r->block == RICH_LIST) {
@@ -78,7 +90,7 @@ static size_t begin(struct rich *r, str s)
         put_open(r, "p");
         r->block = RICH_P;
     } else if (is_new_line) {
-        buf_text(r->out, r->has_break ? "<br>\n" : "\n");
+        buf_text(r->out, r->has_break || is_numbered(s) ? "<br>\n" : "\n");
     }
     r->has_blank_line = r->has_break = false;
     return bullet;

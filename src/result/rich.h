@@ -2,7 +2,7 @@
  * escaped.
  *
  *   p, ul li   by blank lines and by lines that begin with "- ", "* " or a bullet
- *   br         hard breaks
+ *   br         hard breaks; a line that begins with a number, "2. " or "2) "
  *   strong em  pairs of asterisks (stars.h)
  *   inline     the elements of html.h, balanced; its blocks outside tables become line ends
  *   span.math  \( tex \) and \[ tex \], the TeX escaped

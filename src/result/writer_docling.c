@@ -16,6 +16,7 @@
 
 #define DOCLING_VERSION "1.10.0"
 #define HASH_DIGITS     16
+#define NUMBER_DIGITS   3 /* of an item's number */
 
 struct docling_state {
     struct buf texts, tables, pictures, groups, pages,
@@ -25,6 +26,7 @@ struct docling_state {
     const struct recto_writer *w;
     const struct recto_page *page;
     double w_pt, h_pt; /* or pixels */
+    str mark;          /* of the list item */
 };
 
 static void set(json_t *obj, const char *key, json_t *value)
@@ -141,19 +143,27 @@ static int add_text(struct docling_state *s, const struct piece *p, const char *
     set(obj, "text", json_out_text(text));
     if (strcmp(label, "section_header") == 0)
         set(obj, "level", json_integer(MAX(p->block->level - 1, 1)));
-    if (strcmp(label, "list_item") == 0)
-        set(obj, "marker", json_string("-"));
+    if (strcmp(label, "list_item") == 0) {
+        set(obj, "enumerated", json_boolean(*s->mark.p >= '0' && *s->mark.p <= '9'));
+        set(obj, "marker", json_out_text(str_trim(s->mark)));
+    }
     add(&s->texts, obj);
     return s->n_text++;
 }
 
+/* "- ", "2. " or the like at the front of a line; empty: none. */
 static str list_mark(str line)
 {
     static const str marks[] = {STR("- "), STR("* "), STR("• ")};
+    size_t n = 0;
 
     for (size_t i = 0; i < COUNT(marks); i++)
         if (str_starts(line, marks[i]))
             return marks[i];
+    while (n < line.n && n < NUMBER_DIGITS && line.p[n] >= '0' && line.p[n] <= '9')
+        n++;
+    if (n && n + 1 < line.n && (line.p[n] == '.' || line.p[n] == ')') && line.p[n + 1] == ' ')
+        return (str){line.p, n + 2};
     return (str){"", 0};
 }
 
@@ -170,12 +180,13 @@ static bool add_list(struct docling_state *s, const struct piece *p)
     while (rest.n) {
         struct buf text = {0};
         struct piece one = *p;
-        size_t end = 0, mark = list_mark(rest).n;
+        size_t end = 0;
 
+        s->mark = list_mark(rest);
         do {
             end = MIN(str_find(rest, STR("\n"), end) + 1, rest.n);
         } while (end < rest.n && !list_mark((str){rest.p + end, rest.n - end}).n);
-        one.text = str_trim((str){rest.p + mark, end - mark});
+        one.text = str_trim((str){rest.p + s->mark.n, end - s->mark.n});
         plain_put(&text, one.text);
         json_array_append_new(children,
                               ref_to("texts", add_text(s, &one, "list_item", buf_view(&text),

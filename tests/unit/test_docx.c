@@ -107,6 +107,7 @@ static void test_text(void **state)
     expect_text("one\ntwo  \nthree\n\nfour **bold** and <sub>low</sub> \\( x<y \\) &amp; <",
                 "|one two/three\n|four bold and low \\( x<y \\) & <\n");
     expect_text(REF("list") DET("[]") "\n- a\n- b\nmore", "ListBullet|a\nListBullet|b more\n");
+    expect_text(REF("list") DET("[]") "\n1. a\n2) b\n2024 c", "|1. a/2) b 2024 c\n");
     expect_text(REF("sub_title") DET("[]") "\n### Deep", "Heading3|Deep\n");
     expect_text(REF("code") DET("[]") "\n```\na\n  b < c\n```", "Code|a/  b < c\n");
     expect_text(REF("text") DET("[]") "\nbefore \\[ a \\] after", "|before\nFormula|a\n|after\n");

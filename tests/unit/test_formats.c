@@ -258,6 +258,8 @@ static void test_html_text(void **state)
                 "<p>a <strong>b <em>c</em> d</strong> 2*3\nnext<br>\nhard</p>\n<p>new</p>\n");
     expect_html("x\n- one\n- two\nmore\n\nend",
                 "<p>x</p>\n<ul>\n<li>one</li>\n<li>two\nmore</li>\n</ul>\n<p>end</p>\n");
+    expect_html("1. one\n2) two\nmore 3. x\n1984. y",
+                "<p>1. one<br>\n2) two\nmore 3. x\n1984. y</p>\n");
     expect_html("x<sup>2</sup> <b>bold</i> \\$5 &lt; & <",
                 "<p>x<sup>2</sup> <b>bold $5 &lt; &amp; &lt;</b></p>\n");
 }

@@ -28,7 +28,7 @@ static int draw(void *ctx, int page, struct recto_image *im)
 static const char pieces[] =
     REF("header") DET("[[0, 0, 999, 20]]") "\nHead\n\n"
     REF("sub_title") DET("[[0, 30, 999, 50]]") "\n### Deep *one*\n\n"
-    REF("list") DET("[[0, 60, 999, 90]]") "\n- first\ngoes on\n- second\n\n"
+    REF("list") DET("[[0, 60, 999, 90]]") "\n1. first\ngoes on\n12) second\n\n"
     REF("table_caption") DET("[[0, 100, 999, 110]]") "\nTable 1\n\n"
     REF("table") DET("[[0, 120, 999, 200]]") "\n<table><tr><th>A</th><th>B</th></tr><tr><td colspan=\"2\">x &lt; y</td></tr></table>\nunder it\n\n"
     REF("text") DET("[[0, 210, 999, 300]]") "\nbefore \\[ a^2 \\] after\n\n"
@@ -190,6 +190,7 @@ static void test_docling(void **state)
     assert_int_equal(json_array_size(json_object_get(doc, "tables")), 1);
     assert_int_equal(json_object_size(json_object_get(doc, "pages")), 2);
     assert_int_equal(check_tree(doc, json_object_get(doc, "body")), (int)COUNT(want) + 2 + 1 + 1);
+    assert_non_null(strstr(w.main.p, "\"enumerated\":true,\"marker\":\"12)\""));
     assert_non_null(strstr(w.main.p, "\"binary_hash\":0,"));
     assert_non_null(strstr(w.main.p, "{\"l\":0.0,\"t\":30.0,\"r\":666.0,\"b\":50.0,"
                                      "\"coord_origin\":\"TOPLEFT\"}"));
