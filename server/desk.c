@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { BATCH = 256, TICK_MS = 200, WAIT_MS = 1000 };
+enum { BATCH = 256, TICK_MS = 200, WAIT_MS = 1000, LAST_TRIES = 3 };
 
 void desk_log(struct jobs *j, enum recto_log_level level, const char *fmt, ...)
 {
@@ -467,14 +467,44 @@ static void tell_fault(struct jobs *j, int rc)
     }
 }
 
+/* The process ends and nothing can be written: what is in flight is let go, and is found as lost at the next start. */
+static int let_go(struct jobs *j)
+{
+    for (struct note *n = j->backlog; n; n = n->next) {
+        if (n->what != NOTE_DONE)
+            continue;
+        pthread_mutex_lock(&j->lock);
+        j->n_flight -= n->flight->n_left;
+        pthread_mutex_unlock(&j->lock);
+        unlink_flight(j, n->flight);
+    }
+    drop_until(j, NULL);
+    return 0;
+}
+
+static bool is_hopeless(struct jobs *j, int n_failed)
+{
+    pthread_mutex_lock(&j->lock);
+    bool is_ending = j->is_ending;
+    pthread_mutex_unlock(&j->lock);
+    return is_ending && n_failed >= LAST_TRIES;
+}
+
 static void *desk_main(void *arg)
 {
     struct jobs *j = arg;
-    int rc = 0;
+    int rc = 0, n_failed = 0;
+    bool has_given_up = false;
 
     while (take_notes(j, rc < 0)) {
         give_back(j);
+        has_given_up = has_given_up || is_hopeless(j, n_failed);
+        if (has_given_up) {
+            rc = let_go(j);
+            continue;
+        }
         rc = work_off(j);
+        n_failed = rc < 0 ? n_failed + 1 : 0;
         tell_fault(j, rc);
         if (rc < 0)
             continue;
