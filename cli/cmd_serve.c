@@ -30,7 +30,7 @@ static void set_log_level(const struct options *o)
 /* Storage of list items and of what is worked out here. */
 struct serve {
     struct server_settings set;
-    char item[5][SERVER_LIST_MAX][256];
+    char item[4][SERVER_LIST_MAX][256];
     char data[1024];
 };
 
@@ -58,8 +58,7 @@ static int lists_from(const struct options *o, struct serve *v)
     } lists[] = {{OPT_LISTEN, &v->set.listen},
                  {OPT_HOST_NAME, &v->set.host_name},
                  {OPT_TRUSTED_PROXY, &v->set.trusted_proxy},
-                 {OPT_CORS_ORIGIN, &v->set.cors_origin},
-                 {OPT_FETCH_ALLOW, &v->set.fetch_allow}};
+                 {OPT_CORS_ORIGIN, &v->set.cors_origin}};
     int rc = 0;
 
     for (size_t i = 0; i < sizeof lists / sizeof *lists && rc == 0; i++)

@@ -167,8 +167,6 @@ const struct option_def option_table[N_OPT] = {
          "believe X-Forwarded-For from there: 10.0.0.0/8, unix; may be given again"},
     [OPT_CORS_ORIGIN] = {"cors-origin", 0, TYPE_LIST, FOR_SERVE, "URL", 0, 0,
                          "let pages from this origin call; may be given again"},
-    [OPT_FETCH_ALLOW] = {"fetch-allow", 0, TYPE_LIST, FOR_SERVE, "HOST", 0, 0,
-                         "fetch http(s) image_url from this host; may be given again (none)"},
     [OPT_MAX_CONNS] = {"max-conns", 0, TYPE_INT, FOR_SERVE, "N", 1, 100000, "connections (1024)"},
     [OPT_MAX_CONNS_IP] = {"max-conns-ip", 0, TYPE_INT, FOR_SERVE, "N", 0, 100000,
                           "connections from one address; 0: any number (64)"},

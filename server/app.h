@@ -40,7 +40,7 @@ struct server {
     pthread_mutex_t chats_lock;
     _Atomic int phase;
     int64_t start_ms; /* wall clock */
-    char spool[1024]; /* a directory for the files of calls */
+    char spool[1100]; /* DATA/incoming: for the files of calls */
 };
 
 enum { CALL_PARAMS = 4 };

@@ -76,20 +76,6 @@ static void say_where(struct server *s)
                    http_port(s->http, s->set.listen.n));
 }
 
-/* Files of calls, until the store has a place for them. */
-static int open_spool(struct server *s, char *error, size_t n)
-{
-    const char *tmp = getenv("TMPDIR");
-
-    snprintf(s->spool, sizeof s->spool, "%s/recto-XXXXXX", tmp ? tmp : "/tmp");
-    if (mkdtemp(s->spool))
-        return 0;
-    snprintf(error, n, "%s: %s; set TMPDIR to a folder that can be written", s->spool,
-             strerror(errno));
-    s->spool[0] = 0;
-    return RECTO_EOUTPUT;
-}
-
 /* Without keys, whoever reaches the server may read and delete everything. */
 static int check_address_open(const struct server *s, const char *where, char *error, size_t n)
 {
@@ -132,13 +118,11 @@ static int open_rooms(struct server *s, char *error, size_t n)
     s->stats = stats_open(s, hub_tick, s->hub);
     if (rc == 0 && (!s->pinger || !s->stats))
         rc = fail(error, n, RECTO_ENOMEM, "cannot start a thread");
-    return rc == 0 ? open_spool(s, error, n) : rc;
+    return rc;
 }
 
 static void close_rooms(struct server *s)
 {
-    if (s->spool[0])
-        rmdir(s->spool);
     pinger_close(s->pinger);
     metrics_close(s->metrics);
     limit_close(s->limit);
@@ -167,6 +151,7 @@ static int open_store(struct server *s, char *error, size_t n)
     rc = jobs_open(&s->jobs, &j);
     if (rc < 0)
         return fail(error, n, RECTO_EOUTPUT, jobs_last_error());
+    snprintf(s->spool, sizeof s->spool, "%s/incoming", s->set.data); /* emptied at each start */
     return hub_follow(s->hub, s->jobs) == 0 ? 0
                                             : fail(error, n, RECTO_ENOMEM, "cannot start a thread");
 }

@@ -29,7 +29,7 @@ struct server_settings {
     bool no_auth;              /* without keys, take calls from other machines too */
     struct server_list host_name; /* besides localhost and the addresses listened on */
     const char *base_path;        /* "/" */
-    struct server_list trusted_proxy, cors_origin, fetch_allow;
+    struct server_list trusted_proxy, cors_origin;
     int max_conns, max_conns_ip;
     int64_t max_json, max_upload; /* bytes */
     int max_pages;
