@@ -162,8 +162,8 @@ TIMED(embed, OP_OTHER, (struct device * d, tensor x, tensor t, tensor id), (d, x
 TIMED(gather_rows, OP_OTHER, (struct device * d, tensor y, tensor x, tensor r), (d, y, x, r))
 TIMED(patches, OP_OTHER, (struct device * d, tensor o, tensor p, int n), (d, o, p, n))
 TIMED(im2col, OP_OTHER, (struct device * d, tensor o, tensor x, int s), (d, o, x, s))
-TIMED(sample, OP_SAMPLE, (struct device * d, tensor l, const struct sample_ask *a, struct pick *p),
-      (d, l, a, p))
+TIMED(sample, OP_SAMPLE,
+      (struct device * d, tensor l, const struct sample_ask *a, struct choice *p), (d, l, a, p))
 
 static struct backend timing_backend(void)
 {
@@ -217,7 +217,7 @@ static unsigned char *pixels[VIEW_SIZES];
 static tensor visual;
 static struct batch batch;
 static int32_t *id, *pos, *slot, *seq_row, *seq_len, *block, *out_row;
-static struct pick *next;
+static struct choice *next;
 static struct sample_ask *ask;
 
 /* All views of n pages, a page at a time. */

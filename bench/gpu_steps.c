@@ -33,7 +33,7 @@ static void die(int rc, const char *what)
 
 /* Without what ends the step the device cannot replay it. */
 static int step_op_by_op(struct device *d, struct kv *kv, const struct batch *b,
-                         const struct sample_ask *ask, struct pick *next, struct step_rows *rows)
+                         const struct sample_ask *ask, struct choice *next, struct step_rows *rows)
 {
     return model.be->step(d, kv, b, NULL, NULL, rows);
 }

@@ -30,6 +30,7 @@ static const enum option without_effect[] = {
     OPT_DRY_RUN,
     OPT_MODEL,
     OPT_DEVICE,
+    OPT_PARALLEL, /* ranks are in the identity itself: they change the order of sums; replicas do not */
     OPT_THREADS,
     OPT_PRECISION,
     OPT_KERNELS,
@@ -91,13 +92,17 @@ static char *settings_of(const struct options *o)
 int identity_run_make(struct identity_run *r, const struct recto *engine, const struct options *o)
 {
     *r = (struct identity_run){.settings = settings_of(o)};
+    char ranks[32] = "";
+
     recto_get_info(engine, &r->info);
+    if (r->info.n_rank > 1)
+        snprintf(ranks, sizeof ranks, ",\"ranks\":%d", r->info.n_rank);
     int rc = recto_model_hash(engine, r->model);
-    if (rc == 0 &&
-        asprintf(&r->text,
-                 "\"version\":\"%s\",\"model\":\"%s\",\"backend\":\"%s\",\"precision\":"
-                 "\"%s\",\"kernels\":\"%s\"",
-                 RECTO_VERSION, r->model, r->info.backend, r->info.precision, r->info.kernels) < 0)
+    if (rc == 0 && asprintf(&r->text,
+                            "\"version\":\"%s\",\"model\":\"%s\",\"backend\":\"%s\",\"precision\":"
+                            "\"%s\",\"kernels\":\"%s\"%s",
+                            RECTO_VERSION, r->model, r->info.backend, r->info.precision,
+                            r->info.kernels, ranks) < 0)
         abort();
     return rc;
 }

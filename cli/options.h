@@ -72,6 +72,7 @@ enum option {
     OPT_JSON,
     OPT_MODEL,
     OPT_DEVICE,
+    OPT_PARALLEL,
     OPT_THREADS,
     OPT_PRECISION,
     OPT_WEIGHTS,

@@ -115,7 +115,10 @@ const struct option_def option_table[N_OPT] = {
     [OPT_MODEL] = {"model", 'm', TYPE_TEXT, FOR_SERVE | FOR_BENCH | FOR_READ | FOR_INSPECT, "DIR",
                    0, 0, "config.json, *.safetensors and tokenizer.json (the mini model)"},
     [OPT_DEVICE] = {"device", 0, TYPE_TEXT, ENGINE, "NAME", 0, 0,
-                    "where the model runs: cpu, cuda, cuda:1 (cpu)"},
+                    "where the model runs: cpu, cuda, cuda:1, cuda:0,1, cuda:all (cpu)"},
+    [OPT_PARALLEL] =
+        {"parallel", 0, TYPE_TEXT, ENGINE, "HOW", 0, 0,
+         "of several devices: tp=N cuts a model over N, replicas=N, tp=NxM, auto (auto)"},
     [OPT_THREADS] = {"threads", 'j', TYPE_INT, ENGINE | FOR_QUANTIZE, "N", 0, 1024,
                      "threads of the model (0: all that the process may use)"},
     [OPT_PRECISION] = {"precision", 0, TYPE_CHOICE,

@@ -21,6 +21,7 @@ void settings_from(const struct options *o, struct recto_settings *s)
     recto_settings_init(s);
     s->model_dir = opt_text(o, OPT_MODEL);
     s->device = or_else(opt_text(o, OPT_DEVICE), s->device);
+    s->parallel = or_else(opt_text(o, OPT_PARALLEL), s->parallel);
     s->precision = or_else(opt_text(o, OPT_PRECISION), s->precision);
     s->cpu_kernels = or_else(opt_text(o, OPT_KERNELS), s->cpu_kernels);
     s->weights = or_else(opt_text(o, OPT_WEIGHTS), s->weights);

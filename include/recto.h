@@ -63,7 +63,7 @@ struct recto_settings {
     size_t size;
     const char *
         model_dir; /* folder with config.json, *.safetensors, tokenizer.json; NULL: the mini model beside recto */
-    const char *device;    /* "cpu" */
+    const char *device;    /* "cpu"; "cuda", "cuda:1", "cuda:0,1", "cuda:all" */
     const char *precision; /* "auto" (bf16 products where the CPU has them), "bf16", "fp32" */
     const char *
         cpu_kernels; /* "auto", or at most this: "c", "avx2", "avx512", "avx512vnni", "avx512bf16" */
@@ -89,6 +89,9 @@ struct recto_settings {
     enum recto_log_level log_least;
     const char *weights; /* "auto" or "bf16": as stored; "int8", "int4": the decoder's matrices are
                             quantised when they are loaded */
+    const char *
+        parallel; /* several devices (device "cuda:0,1"): "tp=N" one model cut over N, "replicas=N" N whole ones,
+                             "tp=NxM" M models of N; "auto" (default): src/devices.h */
 };
 void recto_settings_init(struct recto_settings *s);
 
@@ -360,12 +363,13 @@ struct recto_info {
     bool crop_mode;
     char backend[16], precision[16], kernels[32];
     int threads;
-    int64_t n_param, weight_bytes; /* parameters; bytes held in memory for them */
+    int64_t n_param, weight_bytes; /* parameters; bytes held in memory for them, on all devices */
     int64_t kv_tok, kv_bytes, scratch_bytes;
     double load_ms;
-    int guard_n, guard_w; /* the model's default */
-    int context;          /* positions */
-    char weights[8];      /* of the decoder's matrices: "bf16" (as stored), "int8", "int4" */
+    int guard_n, guard_w;  /* the model's default */
+    int context;           /* positions */
+    char weights[8];       /* of the decoder's matrices: "bf16" (as stored), "int8", "int4" */
+    int n_replica, n_rank; /* whole models; devices that each is cut over */
 };
 void recto_get_info(const struct recto *r, struct recto_info *info);
 
@@ -385,6 +389,7 @@ struct recto_stats {
         n_shared_tok;          /* cache: pages sent back, images found, tokens shared */
     int64_t busy_ns, sched_ns; /* device time of steps; host time around them */
     int n_running, n_waiting, n_block_free, n_block;
+    int64_t n_moved, n_lost; /* devices lost; pages that others took over from them */
 };
 void recto_get_stats(struct recto *r, struct recto_stats *s);
 

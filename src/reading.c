@@ -12,7 +12,7 @@
 
 static bool uses_tiles(const struct reading *g)
 {
-    return g->job->recto->engine.model.cfg.crop_mode && !g->job->book->opt.whole_view;
+    return model_of(g->job->recto)->cfg.crop_mode && !g->job->book->opt.whole_view;
 }
 
 /* The content, and how it was cut: what tells these visual rows from all others. */
@@ -57,13 +57,13 @@ int reading_cut(struct reading *g, const struct recto_image *page)
 static int build_prompt(struct reading *g)
 {
     const struct recto *r = g->job->recto;
-    int context = r->engine.model.cfg.decoder.context, room;
+    int context = model_of(r)->cfg.decoder.context, room;
     struct prompt_ask ask = {
         .task = g->ask.task,
         .phrase = g->ask.phrase,
         .prompt = g->ask.prompt,
         .image_id = r->image_id,
-        .n_visual = vision_page_rows(&r->engine.model.vision, g->views.n_tile),
+        .n_visual = vision_page_rows(&model_of(r)->vision, g->views.n_tile),
     };
 
     TRY(prompt_build(&g->prompt, &r->tokenizer, &ask));

@@ -33,21 +33,21 @@ static int open_tokenizer(struct recto *r)
     free(path);
     if (rc < 0)
         return rc;
-    if (tokenizer_n_vocab(t) > r->engine.model.cfg.decoder.vocab)
+    if (tokenizer_n_vocab(t) > model_of(r)->cfg.decoder.vocab)
         return err(
             RECTO_EMODEL,
             "model: tokenizer.json has ids up to %d, the model only %d: these files do not belong together",
-            tokenizer_n_vocab(t) - 1, r->engine.model.cfg.decoder.vocab);
+            tokenizer_n_vocab(t) - 1, model_of(r)->cfg.decoder.vocab);
     r->marker = (struct parse_markers){
         .ref_open = tokenizer_id(t, STR("<|ref|>")),
         .ref_close = tokenizer_id(t, STR("<|/ref|>")),
         .det_open = tokenizer_id(t, STR("<|det|>")),
         .det_close = tokenizer_id(t, STR("<|/det|>")),
-        .eos = r->engine.model.cfg.decoder.eos,
+        .eos = model_of(r)->cfg.decoder.eos,
     };
     r->exempt[0] = tokenizer_id(t, STR("<td>"));
     r->exempt[1] = tokenizer_id(t, STR("</td>"));
-    r->image_id = r->engine.model.cfg.image_token_id;
+    r->image_id = model_of(r)->cfg.image_token_id;
     return 0;
 }
 
@@ -61,7 +61,7 @@ static int open_script(struct recto *r)
     r->is_default_model = false; /* its limits do not matter here */
     log_warn("device=script file=%s: a test instrument, no page is read; text comes from the file",
              file);
-    return script_open(&r->script, file, &r->tokenizer, r->engine.model.cfg.decoder.context);
+    return script_open(&r->script, file, &r->tokenizer, model_of(r)->cfg.decoder.context);
 }
 
 static void open_book(struct recto *r, struct book *b, struct page_source *source)
@@ -126,11 +126,12 @@ int recto_open(struct recto **out, const struct recto_settings *s)
     pthread_mutex_init(&r->lock, NULL);
     event_list_init(&r->events);
     settings_copy(&r->set, s);
-    book_list_init(&r->books, r->set.max_waiting, r->set.max_running);
+    rc = devices_plan(&r->plan, &r->set);
+    book_list_init(&r->books, r->set.max_waiting, r->set.max_running * MAX(r->plan.n_engine, 1));
     log_set(r->set.log, r->set.log_ctx, r->set.log_least);
+    TRY_OUT(rc);
     TRY_OUT(settings_check(&r->set));
     TRY_OUT(settings_model_dir(&r->set, &r->model_dir, &r->is_default_model));
-    struct device_opts dev = settings_device(&r->set);
     struct engine_opts eng = {
         .max_running = r->set.max_running,
         .reserve = r->set.interactive_reserve,
@@ -140,18 +141,20 @@ int recto_open(struct recto **out, const struct recto_settings *s)
         .max_waiting = 2 * r->set.max_running + JOB_READINGS,
         .kv_block_tok = r->set.kv_block_tok,
         .kv_tok = r->set.kv_tok,
+        .n_rank = r->plan.n_rank,
     };
-    TRY_OUT(engine_open(&r->engine, r->model_dir, r->set.device, &dev, &eng));
+    TRY_OUT(
+        fleet_open(&r->fleet, r->model_dir, r->set.device, r->plan.opts, &eng, r->plan.n_engine));
     TRY_OUT(open_tokenizer(r));
     TRY_OUT(open_script(r));
-    TRY_OUT(engine_start(&r->engine));
+    TRY_OUT(fleet_start(&r->fleet));
     TRY_OUT(start_workers(r));
     log_info(
         "model=%s parameters=%lld weight_bytes=%lld load_ms=%.0f device=%s kernels=%s precision=%s weights=%s threads=%d",
-        r->model_dir, (long long)r->engine.model.weights.n_param,
-        (long long)r->engine.model.weights.bytes, r->engine.model.load_ms, r->set.device,
-        r->engine.model.info.kernels, r->engine.model.info.precision,
-        quant_kind_text(r->engine.model.weights.quantised), r->engine.model.info.threads);
+        r->model_dir, (long long)model_of(r)->weights.n_param,
+        (long long)model_of(r)->weights.bytes, model_of(r)->load_ms, r->set.device,
+        model_of(r)->info.kernels, model_of(r)->info.precision,
+        quant_kind_text(model_of(r)->weights.quantised), model_of(r)->info.threads);
     *out = r;
     return 0;
 out:
@@ -184,7 +187,7 @@ void recto_close(struct recto *r)
         r->held = j->next_held;
         job_fail(j, RECTO_ECANCELED);
     }
-    engine_close(&r->engine);
+    fleet_close(&r->fleet);
     for (struct redo *redo; (redo = book_left_redo(&r->books));)
         job_fail(job_of_redo(redo), RECTO_ECANCELED);
     book_list_reset(&r->books);
@@ -297,7 +300,8 @@ int recto_poll(struct recto *r, struct recto_event *ev, int wait_ms)
 
 void recto_get_info(const struct recto *r, struct recto_info *info)
 {
-    const struct engine *e = &r->engine;
+    const struct engine *e = r->fleet.engine;
+    int n = r->fleet.n;
     const char *slash = strrchr(r->model_dir, '/');
 
     *info = (struct recto_info){
@@ -305,10 +309,12 @@ void recto_get_info(const struct recto *r, struct recto_info *info)
         .crop_mode = e->model.cfg.crop_mode,
         .threads = e->model.info.threads,
         .n_param = e->model.weights.n_param,
-        .weight_bytes = e->model.weights.bytes,
-        .kv_tok = (int64_t)e->runner.pool.n_block * e->runner.pool.block_tok,
-        .kv_bytes = e->runner.kv_bytes,
-        .scratch_bytes = (int64_t)e->runner.run.scratch.cap,
+        .n_replica = n,
+        .n_rank = e->ranks.n,
+        .weight_bytes = n * ranks_weight_bytes(&e->ranks, &e->model),
+        .kv_tok = (int64_t)n * e->runner.pool.n_block * e->runner.pool.block_tok,
+        .kv_bytes = n * e->runner.kv_bytes,
+        .scratch_bytes = (int64_t)n * e->ranks.n * (int64_t)e->runner.run.scratch.cap,
         .load_ms = e->model.load_ms,
         .guard_n = e->model.cfg.guard_n,
         .guard_w = e->model.cfg.guard_w,
@@ -333,7 +339,7 @@ void recto_get_stats(struct recto *r, struct recto_stats *out)
     struct engine_stats s;
     struct recto_stats full;
 
-    engine_get_stats(&r->engine, &s);
+    fleet_get_stats(&r->fleet, &s);
     full = (struct recto_stats){
         .size = MIN(out->size, sizeof full),
         .n_step = s.n_step,
@@ -356,13 +362,15 @@ void recto_get_stats(struct recto *r, struct recto_stats *out)
         .n_waiting = s.n_waiting,
         .n_block_free = s.n_block_free,
         .n_block = s.n_block,
+        .n_moved = s.n_moved,
+        .n_lost = s.n_lost,
     };
     memcpy(out, &full, full.size);
 }
 
 void recto_get_device_stats(struct recto *r, struct recto_device_stats *s)
 {
-    const struct model *m = &r->engine.model;
+    const struct model *m = model_of(r);
     struct device_stats d = DEVICE_STATS_UNKNOWN;
 
     if (m->be->stats)

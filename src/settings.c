@@ -23,6 +23,7 @@ void recto_settings_init(struct recto_settings *s)
         .max_pixels = 1500000000,
         .log_least = RECTO_LOG_INFO,
         .weights = "auto",
+        .parallel = "auto",
     };
 }
 
@@ -72,7 +73,7 @@ int recto_task_parse(const char *name, enum recto_task *task, const char **phras
 static const char **string_at(struct recto_settings *s, int i)
 {
     const char **all[] = {&s->model_dir, &s->device, &s->precision, &s->cpu_kernels,
-                          &s->router,    &s->helper, &s->weights};
+                          &s->router,    &s->helper, &s->weights,   &s->parallel};
 
     return i < (int)COUNT(all) ? all[i] : NULL;
 }

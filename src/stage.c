@@ -8,7 +8,7 @@
 void course_guard(const struct job *j, int *n, int *w)
 {
     const struct recto_options *o = &j->book->opt;
-    const struct model_config *c = &j->recto->engine.model.cfg;
+    const struct model_config *c = &model_of(j->recto)->cfg;
 
     *n = o->guard_n ? o->guard_n : c->guard_n;
     *w = o->guard_n ? o->guard_w : c->guard_w;
@@ -16,7 +16,7 @@ void course_guard(const struct job *j, int *n, int *w)
 
 int course_budget(const struct job *j)
 {
-    return LADDER_CONTEXTS * j->recto->engine.model.cfg.decoder.context - j->n_spent;
+    return LADDER_CONTEXTS * model_of(j->recto)->cfg.decoder.context - j->n_spent;
 }
 
 /* ---- a stage's readings (page worker) -------------------------------------------------------------------------------- */

@@ -142,7 +142,7 @@ static int look_at_views(struct job *j)
 static void look_at_unread(struct job *j)
 {
     struct recto_page *p = j->page;
-    const struct model *m = &j->recto->engine.model;
+    const struct model *m = model_of(j->recto);
 
     view_grid(p->width, p->height, m->cfg.crop_mode && !j->book->opt.whole_view, &p->tiles_w,
               &p->tiles_h);
@@ -211,7 +211,7 @@ void job_send(struct job *j)
 
     for (int i = 0; i < n; i++) {
         struct request *q = &j->reading[i].req;
-        int rc = engine_submit_wait(&j->recto->engine, q);
+        int rc = fleet_submit_wait(&j->recto->fleet, q);
 
         if (rc < 0) {
             q->rc = rc;

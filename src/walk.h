@@ -7,7 +7,8 @@
 #define RECTO_WALK_H
 
 #include "book.h"
-#include "engine/engine.h"
+#include "devices.h"
+#include "engine/fleet.h"
 #include "event.h"
 #include "page/inkcheck.h"
 #include "page/source.h"
@@ -51,10 +52,11 @@ struct job {
 };
 
 struct recto {
+    struct device_plan plan;
     struct recto_settings set; /* strings owned */
     char *model_dir;
     bool is_default_model;
-    struct engine engine;
+    struct fleet fleet;
     struct tokenizer tokenizer;
     struct script script; /* of device "script:FILE" */
     struct parse_markers marker;
@@ -69,6 +71,12 @@ struct recto {
     bool is_held;
     struct job *held, *last_held; /* prepared, in order, by next_held */
 };
+
+/* All engines have the same. */
+static inline const struct model *model_of(const struct recto *r)
+{
+    return &r->fleet.engine[0].model;
+}
 
 /* The page that b->page[index] names. */
 struct job *job_new(struct recto *r, struct book *b, int index);

@@ -16,6 +16,7 @@
 #define RECTO_BACKEND_BACKEND_H
 
 #include "backend/batch.h"
+#include "backend/comm.h"
 #include "backend/sample.h"
 #include "tensor/tensor.h"
 
@@ -47,6 +48,8 @@ struct device_info {
     enum dtype act;   /* DT_F32 or DT_BF16: activations between two products */
     bool
         replays; /* steps of decoding rows are recorded by their count and replayed: pad it to few different ones */
+    bool
+        grows; /* its workspace grows by calls that wait for other devices: as a rank it must have seen its largest steps before */
 };
 
 /* Where a step's arrays (struct batch) are on the device. */
@@ -86,6 +89,8 @@ struct weight {
     enum weight_kind kind;
     bool
         is_of_views; /* of the vision part: never few rows, and any sum order that is one for all numbers of rows will do */
+    bool is_part;    /* cut by input: a product is this rank's part of a sum over all ranks */
+    int64_t from;    /* cut by output: the first row of the whole matrix that is here */
 };
 
 /* A host matrix to be quantised, or quantised: rows contiguous but perhaps unaligned. */
@@ -131,6 +136,8 @@ struct backend {
     bool is_scripted;  /* and ids come from the request (decoder/script.h) */
 
     /* ---- device ---- */
+    int (*count)(
+        void); /* devices of this kind here, numbered from 0; NULL: there is but one place, for any number of engines */
     int (*open)(struct device **out, const struct device_opts *opts);
     void (*close)(struct device *d);
     void (*info)(const struct device *d, struct device_info *info);
@@ -208,12 +215,23 @@ struct backend {
      * Returns 1 when the device has recorded the same step before (as many rows, all decoding) and now replays it with b's
      * numbers: then the ops must not be called, only finish.  NULL: op.c uploads what *rows names to scratch. */
     int (*step)(struct device *d, struct kv *kv, const struct batch *b,
-                const struct sample_ask *ask, struct pick *next, struct step_rows *rows);
+                const struct sample_ask *ask, struct choice *next, struct step_rows *rows);
 
     /* ---- choosing ---- */
-    /* next[i] from row i of logits [n, vocab] as ask[i] wants, by the rules of decoder/sampler.h; temperatures are 0; next is
+    /* next[i] from row i of logits [n, ids] as ask[i] wants, by the rules of decoder/sampler.h; temperatures are 0; next is
      * filled when finish returns.  NULL, or a temperature: the runner takes the logits to the host and chooses there. */
-    int (*sample)(struct device *d, tensor logits, const struct sample_ask *ask, struct pick *next);
+    int (*sample)(struct device *d, tensor logits, const struct sample_ask *ask,
+                  struct choice *next);
+
+    /* ---- ranks (comm.h); NULL: a device of this kind holds whole models only ---- */
+    /* d is this rank of c, until it is closed, for sums of up to so many rows of that width.  Called by all ranks, when all are
+     * open, and again, alike, after comm_reset.  RECTO_EDEVICE: these devices do not reach each other's memory. */
+    int (*join)(struct device *d, struct comm *c, int rank, int64_t rows, int64_t width);
+    /* y += sum of all ranks' part, in the order of ranks; part, fp32 of y's size, is zero afterwards.  Before join: of its
+     * own part alone. */
+    int (*sum_ranks)(struct device *d, tensor y, tensor part);
+    /* The same, then h = RMSNorm(y) with w. (composed) */
+    int (*sum_ranks_norm)(struct device *d, tensor y, tensor part, tensor h, tensor w, float eps);
 
     /* ---- measuring ---- */
     int (*measure_peak)(struct device *d,

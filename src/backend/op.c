@@ -1,68 +1,9 @@
-#include "backend/op.h"
+#include "backend/op_check.h"
 
-#include "base/err.h"
-
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_off(const struct run *r)
-{
-    return r->err < 0;
-}
-
-static void latch(struct run *r, int rc)
-{
-    if (rc < 0 && r->err == 0)
-        r->err = rc;
-}
-
-/* True when the op may run: no failure so far, shapes right, not a dry run. */
-static bool check(struct run *r, bool fits, const char *op, tensor a, tensor b)
-{
-    if (is_off(r))
-        return false;
-    if (!fits) {
-        latch(r, err(RECTO_ESHAPE,
-                     "internal: %s: [%" PRId64 ", %" PRId64 "] and [%" PRId64 ", %" PRId64
-                     "] do not fit",
-                     op, a.n[0], a.n[1], b.n[0], b.n[1]));
-        return false;
-    }
-    return !r->is_dry;
-}
-
-static bool is_f32(tensor t)
-{
-    return t.rank == 2 && t.dtype == DT_F32;
-}
-
-static bool is_act(const struct run *r, tensor t)
-{
-    return t.rank == 2 && t.dtype == r->act;
-}
-
-static bool is_mat(const struct run *r, tensor t)
-{
-    return is_f32(t) || is_act(r, t);
-}
-
-static bool same_size(tensor a, tensor b)
-{
-    return a.n[0] == b.n[0] && a.n[1] == b.n[1] && a.n[2] == b.n[2] && a.n[3] == b.n[3];
-}
-
-static bool same(tensor a, tensor b)
-{
-    return a.rank == b.rank && a.dtype == b.dtype && same_size(a, b);
-}
-
-static bool is_vec(tensor t, int64_t n)
-{
-    return t.rank == 1 && t.dtype == DT_F32 && t.n[0] == n;
-}
 
 int run_finish(struct run *r)
 {
@@ -77,6 +18,8 @@ int run_finish(struct run *r)
         rc = rc < 0 ? rc : late;
     }
     r->err = 0;
+    if (rc < 0 && r->comm) /* late faults, too */
+        comm_abort(r->comm);
     return rc;
 }
 
@@ -112,7 +55,8 @@ static tensor rows_at(int32_t *data, int64_t n)
     return tensor_view(data, DT_I32, 2, n, 1, 1, 1);
 }
 
-bool op_step(struct run *r, const struct batch *b, const struct sample_ask *ask, struct pick *next)
+bool op_step(struct run *r, const struct batch *b, const struct sample_ask *ask,
+             struct choice *next)
 {
     struct step_rows on = {0};
     int rc = 0;
@@ -133,7 +77,7 @@ bool op_step(struct run *r, const struct batch *b, const struct sample_ask *ask,
     return rc > 0;
 }
 
-void op_sample(struct run *r, tensor logits, const struct sample_ask *ask, struct pick *next)
+void op_sample(struct run *r, tensor logits, const struct sample_ask *ask, struct choice *next)
 {
     if (check(r, is_f32(logits), "sample", logits, logits))
         latch(r, r->be->sample(r->dev, logits, ask, next));
@@ -257,28 +201,14 @@ void op_embed(struct run *r, tensor x, tensor table, tensor id)
         latch(r, r->be->embed(r->dev, x, table, id));
 }
 
-static void linear(struct run *r, tensor y, tensor x, const struct weight *w, enum linear_mode mode)
-{
-    bool fits = is_act(r, x) && (mode == LINEAR_ADD ? is_f32(y) : is_mat(r, y)) &&
-                x.n[0] == y.n[0] && x.n[1] == w->n_in && y.n[1] == w->n_out;
-
-    if (check(r, fits, "linear", x, y))
-        latch(r, r->be->linear(r->dev, y, x, w, mode));
-}
-
 void op_linear(struct run *r, tensor y, tensor x, const struct weight *w)
 {
-    linear(r, y, x, w, LINEAR_SET);
+    check_linear(r, y, x, w, LINEAR_SET);
 }
 
 void op_linear_gelu(struct run *r, tensor y, tensor x, const struct weight *w)
 {
-    linear(r, y, x, w, LINEAR_GELU);
-}
-
-void op_linear_add(struct run *r, tensor y, tensor x, const struct weight *w)
-{
-    linear(r, y, x, w, LINEAR_ADD);
+    check_linear(r, y, x, w, LINEAR_GELU);
 }
 
 void op_linear_swiglu(struct run *r, tensor y, tensor x, const struct weight *gate,
@@ -297,27 +227,6 @@ void op_linear_swiglu(struct run *r, tensor y, tensor x, const struct weight *ga
         scratch_reset(r, mark);
     } else if (check(r, fits, "linear_swiglu", x, y))
         latch(r, r->be->linear_swiglu(r->dev, y, x, gate, up));
-}
-
-static bool takes_experts(const struct run *r, tensor y, tensor h, const struct moe *m)
-{
-    return is_f32(y) && is_act(r, h) && same_size(y, h) && m->router.n_in == h.n[1] &&
-           m->router.n_out == m->n_expert;
-}
-
-void op_moe_add(struct run *r, tensor y, tensor h, const struct moe *m)
-{
-    if (check(r, takes_experts(r, y, h, m), "moe", y, h))
-        latch(r, r->be->moe_add(r->dev, y, h, m));
-}
-
-void op_moe_add_norm(struct run *r, tensor y, tensor h, const struct moe *m, tensor w, float eps)
-{
-    if (!r->be->moe_add_norm) {
-        op_moe_add(r, y, h, m);
-        op_rmsnorm(r, h, y, w, eps);
-    } else if (check(r, takes_experts(r, y, h, m) && is_vec(w, y.n[1]), "moe", y, h))
-        latch(r, r->be->moe_add_norm(r->dev, y, h, m, w, eps));
 }
 
 void op_patches(struct run *r, tensor out, tensor pixels, int patch)

@@ -20,6 +20,9 @@ struct run {
     enum dtype act;       /* of activations between two products, device_info.act */
     bool is_dry;
     int err;
+    struct comm *comm; /* of the ranks; NULL: the only one */
+    tensor
+        part; /* [most rows of a step, hidden] zero, between op and sum over ranks; where the model is cut */
     const struct batch *batch; /* of the step (op_step), for kv_store and attend */
     tensor id, pos, out_row;   /* its arrays on the device, I32 [n, 1] */
     struct kv *kv;
@@ -56,9 +59,10 @@ void op_upload(struct run *r, tensor to, const void *host);
 /* Begin a step of b's rows: r->batch and what belongs to it are set until the scratch is reset.  True when the device did the
  * whole step by itself, the choice included: then only run_finish remains.  ask [n_out]: what op_sample will ask at the end
  * of the step, or NULL; next is filled by run_finish. */
-bool op_step(struct run *r, const struct batch *b, const struct sample_ask *ask, struct pick *next);
+bool op_step(struct run *r, const struct batch *b, const struct sample_ask *ask,
+             struct choice *next);
 /* next is filled when run_finish returns. */
-void op_sample(struct run *r, tensor logits, const struct sample_ask *ask, struct pick *next);
+void op_sample(struct run *r, tensor logits, const struct sample_ask *ask, struct choice *next);
 /* Host numbers copied into scratch. */
 tensor scratch_upload(struct run *r, enum dtype dtype, int64_t rows, int64_t width,
                       const void *host);
@@ -78,7 +82,11 @@ tensor op_as_act(struct run *r, tensor x);
 void op_embed(struct run *r, tensor x, tensor table, tensor id);
 void op_linear(struct run *r, tensor y, tensor x, const struct weight *w);
 void op_linear_gelu(struct run *r, tensor y, tensor x, const struct weight *w);
+/* Summed over ranks where w is cut by input, as the experts below. */
 void op_linear_add(struct run *r, tensor y, tensor x, const struct weight *w);
+/* Then h = RMSNorm(y) with norm; h may be x's */
+void op_linear_add_norm(struct run *r, tensor y, tensor h, tensor x, const struct weight *w,
+                        tensor norm, float eps);
 void op_linear_swiglu(struct run *r, tensor y, tensor x, const struct weight *gate,
                       const struct weight *up);
 void op_moe_add(struct run *r, tensor y, tensor h, const struct moe *m);

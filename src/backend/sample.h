@@ -27,6 +27,14 @@ struct sample_ask {
     uint64_t
         image; /* of the page's content; 0: unknown; and the id that ends a page: only a simulated device looks at these */
     int32_t eos;
+    int32_t first_id; /* of the logits at hand, where they are a rank's part of all */
+};
+
+/* What a device found among the logits that it has, for one sequence. */
+struct choice {
+    int32_t id, best; /* best id that is not banned, where there is one; best of all */
+    float logit, max,
+        sum; /* logit of id, -INFINITY: all are banned; of best; sum of exp(x - max) */
 };
 
 struct pick {

@@ -17,15 +17,15 @@ static void load_block(struct decoder *d, struct loader *ld, int i)
 
 #define BLOCK(what) weight_name(n, "model.layers.%d." what, i)
     b->attn_norm = load_vec(ld, c->hidden, BLOCK("input_layernorm.weight"));
-    load_linear(ld, &b->wq, q, c->hidden, false, BLOCK("self_attn.q_proj"));
-    load_linear(ld, &b->wk, kv, c->hidden, false, BLOCK("self_attn.k_proj"));
-    load_linear(ld, &b->wv, kv, c->hidden, false, BLOCK("self_attn.v_proj"));
-    load_linear(ld, &b->wo, c->hidden, q, false, BLOCK("self_attn.o_proj"));
+    load_cut(ld, &b->wq, q, c->hidden, CUT_OUT, c->head_dim, BLOCK("self_attn.q_proj"));
+    load_cut(ld, &b->wk, kv, c->hidden, CUT_OUT, c->head_dim, BLOCK("self_attn.k_proj"));
+    load_cut(ld, &b->wv, kv, c->hidden, CUT_OUT, c->head_dim, BLOCK("self_attn.v_proj"));
+    load_cut(ld, &b->wo, c->hidden, q, CUT_IN, c->head_dim, BLOCK("self_attn.o_proj"));
     b->ffn_norm = load_vec(ld, c->hidden, BLOCK("post_attention_layernorm.weight"));
     if (i < c->first_dense) {
-        load_linear(ld, &b->gate, c->dense_inner, c->hidden, false, BLOCK("mlp.gate_proj"));
-        load_linear(ld, &b->up, c->dense_inner, c->hidden, false, BLOCK("mlp.up_proj"));
-        load_linear(ld, &b->down, c->hidden, c->dense_inner, false, BLOCK("mlp.down_proj"));
+        load_cut(ld, &b->gate, c->dense_inner, c->hidden, CUT_OUT, 0, BLOCK("mlp.gate_proj"));
+        load_cut(ld, &b->up, c->dense_inner, c->hidden, CUT_OUT, 0, BLOCK("mlp.up_proj"));
+        load_cut(ld, &b->down, c->hidden, c->dense_inner, CUT_IN, 0, BLOCK("mlp.down_proj"));
     } else
         moe_load(&b->moe, ld, c, i);
 #undef BLOCK
@@ -40,7 +40,7 @@ void decoder_load(struct decoder *d, struct loader *ld, const struct decoder_con
     for (int i = 0; i < cfg->layers; i++)
         load_block(d, ld, i);
     d->norm = load_vec(ld, cfg->hidden, "model.norm.weight");
-    load_linear(ld, &d->lm_head, cfg->vocab, cfg->hidden, false, "lm_head");
+    load_cut(ld, &d->lm_head, cfg->vocab, cfg->hidden, CUT_OUT, 0, "lm_head");
 }
 
 void decoder_reset(struct decoder *d)
@@ -69,9 +69,10 @@ static void ffn_add(struct run *r, const struct decoder *d, int layer, tensor x,
     }
     tensor m = scratch_for(r, h, &b->gate);
     op_linear_swiglu(r, m, h, &b->gate, &b->up);
-    op_linear_add(r, x, m, &b->down);
     if (next)
-        op_rmsnorm(r, h, x, next->attn_norm, d->cfg->eps);
+        op_linear_add_norm(r, x, h, m, &b->down, next->attn_norm, d->cfg->eps);
+    else
+        op_linear_add(r, x, m, &b->down);
 }
 
 /* One decoder block; x [n_tok, hidden] is updated in place.   Source: DeepseekV2DecoderLayer.forward
@@ -87,9 +88,8 @@ static void decoder_block(struct run *r, const struct decoder *d, int layer, ten
 
     op_qkv_store(r, q, h, &qkv);
     op_attend(r, a, q, layer); /* reads the paged cache through r->batch */
-    op_linear_add(r, x, a, &b->wo);
+    op_linear_add_norm(r, x, h, a, &b->wo, b->ffn_norm, d->cfg->eps);
 
-    op_rmsnorm(r, h, x, b->ffn_norm, d->cfg->eps);
     ffn_add(r, d, layer, x, h);
     scratch_reset(r, mark);
 }

@@ -10,9 +10,9 @@ static void load_expert(struct moe *m, struct loader *ld, const struct decoder_c
     char n[WEIGHT_NAME_MAX];
 
 #define EXPERT(what) weight_name(n, "model.layers.%d.mlp.experts.%d." what, layer, e)
-    load_linear(ld, &m->gate[e], c->expert_inner, c->hidden, false, EXPERT("gate_proj"));
-    load_linear(ld, &m->up[e], c->expert_inner, c->hidden, false, EXPERT("up_proj"));
-    load_linear(ld, &m->down[e], c->hidden, c->expert_inner, false, EXPERT("down_proj"));
+    load_cut(ld, &m->gate[e], c->expert_inner, c->hidden, CUT_OUT, 0, EXPERT("gate_proj"));
+    load_cut(ld, &m->up[e], c->expert_inner, c->hidden, CUT_OUT, 0, EXPERT("up_proj"));
+    load_cut(ld, &m->down[e], c->hidden, c->expert_inner, CUT_IN, 0, EXPERT("down_proj"));
 #undef EXPERT
 }
 
@@ -30,9 +30,9 @@ void moe_load(struct moe *m, struct loader *ld, const struct decoder_config *c, 
     load_linear_f32(ld, &m->router, c->n_expert, c->hidden, MLP("gate"));
     for (int e = 0; e < c->n_expert; e++)
         load_expert(m, ld, c, layer, e);
-    load_linear(ld, &m->shared_gate, shared, c->hidden, false, MLP("shared_experts.gate_proj"));
-    load_linear(ld, &m->shared_up, shared, c->hidden, false, MLP("shared_experts.up_proj"));
-    load_linear(ld, &m->shared_down, c->hidden, shared, false, MLP("shared_experts.down_proj"));
+    load_cut(ld, &m->shared_gate, shared, c->hidden, CUT_OUT, 0, MLP("shared_experts.gate_proj"));
+    load_cut(ld, &m->shared_up, shared, c->hidden, CUT_OUT, 0, MLP("shared_experts.up_proj"));
+    load_cut(ld, &m->shared_down, c->hidden, shared, CUT_IN, 0, MLP("shared_experts.down_proj"));
 #undef MLP
 }
 

@@ -139,6 +139,28 @@ struct pick sampler_next(const struct sample_ask *ask, float *logits, int n_voca
         .id = best, .logp = (float)(logits[best] - norm), .intervened = intervened};
 }
 
+struct pick sampler_join(const struct choice *const *part, int n)
+{
+    struct choice all = *part[0];
+    double sum = 0;
+
+    for (int r = 1; r < n; r++) {
+        if (part[r]->logit > all.logit) {
+            all.logit = part[r]->logit;
+            all.id = part[r]->id;
+        }
+        if (part[r]->max > all.max) {
+            all.max = part[r]->max;
+            all.best = part[r]->best;
+        }
+    }
+    for (int r = 0; r < n; r++)
+        sum += (double)part[r]->sum * exp((double)part[r]->max - all.max);
+    if (all.logit == -INFINITY)
+        return (struct pick){all.best, (float)-log(sum), true};
+    return (struct pick){all.id, (float)(all.logit - (all.max + log(sum))), all.id != all.best};
+}
+
 void sampler_scratch_init(struct sampler_scratch *w, int max_tok, int n_vocab)
 {
     w->ban = mem_zero((size_t)max_tok, sizeof *w->ban);

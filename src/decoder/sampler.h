@@ -26,4 +26,8 @@ int sampler_bans(const struct guard *g, const int32_t *all, int n_all, int n_pro
 struct pick sampler_next(const struct sample_ask *ask, float *logits, int n_vocab,
                          struct sampler_scratch *w);
 
+/* The choice among what n ranks found in their parts of the logits, in the order of their ids; n is 1 where one device has them
+ * all.  As greedy sampler_next: equal logits go to the lowest id, and a ban of every id is ignored. */
+struct pick sampler_join(const struct choice *const *part, int n);
+
 #endif

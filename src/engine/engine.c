@@ -1,12 +1,14 @@
-#include "engine/engine.h"
+#include "engine/engine_parts.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/prefix.h"
+#include "engine/shelf.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- a request's end ------------------------------------------------------------------------------------------------- */
 
@@ -22,7 +24,7 @@ static void count_end(struct engine *e, const struct request *q)
     s->n_intervention += q->n_intervention;
 }
 
-static void finish(struct engine *e, struct request *q, int rc, enum recto_finish how)
+void engine_finish(struct engine *e, struct request *q, int rc, enum recto_finish how)
 {
     q->rc = rc;
     q->finish = how;
@@ -43,7 +45,7 @@ static void finish(struct engine *e, struct request *q, int rc, enum recto_finis
 }
 
 /* Done requests go home. */
-static void publish(struct engine *e)
+void engine_publish(struct engine *e)
 {
     for (int i = e->n_live - 1; i >= 0; i--) {
         struct request *q = e->live[i];
@@ -85,7 +87,8 @@ static void fill_page(struct engine *e, struct request *q)
     p->image_end = q->image_at + q->n_visual;
     p->key = q->key;
     p->n_key = q->key ? q->n_prompt / e->runner.pool.block_tok : 0;
-    loop_init(&q->loop);
+    if (q->n_moved == 0)
+        loop_init(&q->loop);
 }
 
 void engine_add(struct engine *e, struct request *q)
@@ -103,9 +106,11 @@ void engine_add(struct engine *e, struct request *q)
             "device: the page may need %d tokens of KV cache, the pool has %d (--max-tokens or --kv-tokens)",
             q->s.max_tok, pool->n_block * pool->block_tok);
 
-        finish(e, q, rc, RECTO_FINISH_NONE);
+        engine_finish(e, q, rc, RECTO_FINISH_NONE);
         return;
     }
+    if (q->n_moved) /* ids that another device chose */
+        q->s.n_known = q->n_prompt + q->n_new;
     q->seen = image_get(&e->images, q->image);
     if (q->seen) {
         q->visual = q->seen->rows;
@@ -113,10 +118,34 @@ void engine_add(struct engine *e, struct request *q)
     }
 }
 
+/* Of what waits for all engines this one takes what it can start: pages beyond that are better left to the others. */
+static struct shelf_room free_places(const struct engine *e)
+{
+    const struct sched *s = &e->sched;
+    struct shelf_room room = {.n_in = s->n_running + waiting_count(&s->waiting)};
+    int shared = s->opt.max_running - s->opt.reserve;
+    int n_other = 0, n_retry = s->n_retry + s->waiting.cls[CLASS_RETRY].n_page;
+
+    n_other = room.n_in - n_retry - s->n_interactive - s->waiting.cls[CLASS_INTERACTIVE].n_page;
+    room.interactive = room.n_in - n_retry < s->opt.max_running &&
+                       s->waiting.cls[CLASS_INTERACTIVE].n_page == 0;
+    room.others = room.interactive && n_other < shared && waiting_count(&s->waiting) == 0;
+    room.retries = room.others && n_other + n_retry < shared;
+    return room;
+}
+
+static struct request *next_request(struct engine *e, int wait_ms)
+{
+    if (!e->shelf)
+        return queue_get(&e->inbox, e->n_live ? 0 : wait_ms);
+    return shelf_take(e->shelf, e->number, free_places(e), runner_now_ns(&e->runner),
+                      e->n_live ? 0 : wait_ms);
+}
+
 static void take_inbox(struct engine *e, int wait_ms)
 {
     while (e->n_live < e->max_live) {
-        struct request *q = queue_get(&e->inbox, e->n_live ? 0 : wait_ms);
+        struct request *q = next_request(e, wait_ms);
 
         if (!q)
             return;
@@ -135,9 +164,10 @@ static void drop_unwanted(struct engine *e)
         if (q->is_done)
             continue;
         if (atomic_load_explicit(&q->is_cancelled, memory_order_relaxed))
-            finish(e, q, RECTO_ECANCELED, RECTO_FINISH_NONE);
+            engine_finish(e, q, RECTO_ECANCELED, RECTO_FINISH_NONE);
         else if (q->deadline_ns && now > q->deadline_ns)
-            finish(e, q, err(RECTO_EDEADLINE, "not done by its deadline"), RECTO_FINISH_NONE);
+            engine_finish(e, q, err(RECTO_EDEADLINE, "not done by its deadline"),
+                          RECTO_FINISH_NONE);
     }
 }
 
@@ -152,8 +182,10 @@ static void encode_alone(struct engine *e)
         struct request *q = request_of(st->view[i].page);
         int rc = runner_encode(&e->runner, &st->view[i], 1);
 
+        if (rc < 0 && engine_lost(e))
+            return;
         if (rc < 0)
-            finish(e, q, rc, RECTO_FINISH_NONE); /* takes all its views out of the step */
+            engine_finish(e, q, rc, RECTO_FINISH_NONE); /* takes all its views out of the step */
         else
             i++;
     }
@@ -165,7 +197,7 @@ static void encode(struct engine *e)
     int64_t start = runner_now_ns(&e->runner);
     double each_ms;
 
-    if (runner_encode(&e->runner, st->view, st->n_view) < 0)
+    if (runner_encode(&e->runner, st->view, st->n_view) < 0 && !engine_lost(e))
         encode_alone(e);
     each_ms = st->n_view ? (double)(runner_now_ns(&e->runner) - start) / 1e6 / st->n_view : 0;
     for (int i = 0; i < st->n_view; i++)
@@ -207,7 +239,7 @@ static void append(struct engine *e, struct request *q, struct pick p)
         q->first_ns = runner_now_ns(&e->runner);
     q->n_intervention += p.intervened;
     if (p.id == e->model.cfg.decoder.eos && !q->keeps_going) {
-        finish(e, q, 0, RECTO_FINISH_EOS);
+        engine_finish(e, q, 0, RECTO_FINISH_EOS);
         return;
     }
     q->id[q->s.n_known++] = p.id;
@@ -221,12 +253,12 @@ static void append(struct engine *e, struct request *q, struct pick p)
 
         if (keep >= 0) {
             q->n_new = keep;
-            finish(e, q, 0, RECTO_FINISH_LOOP);
+            engine_finish(e, q, 0, RECTO_FINISH_LOOP);
             return;
         }
     }
     if (n == q->max_new)
-        finish(e, q, 0, RECTO_FINISH_LENGTH);
+        engine_finish(e, q, 0, RECTO_FINISH_LENGTH);
 }
 
 /* A step that failed runs page by page: only those at fault end.  K and V written twice are the same numbers. */
@@ -238,8 +270,10 @@ static void rows_alone(struct engine *e)
         struct request *q = request_of(st->part[i].page);
         int rc = run_parts(e, &st->part[i], 1);
 
+        if (rc < 0 && engine_lost(e))
+            return;
         if (rc < 0)
-            finish(e, q, rc, RECTO_FINISH_NONE); /* takes it out of the step */
+            engine_finish(e, q, rc, RECTO_FINISH_NONE); /* takes it out of the step */
         else {
             if (st->part[i].is_last)
                 e->alone[i] = e->next[0];
@@ -253,7 +287,8 @@ static void run_rows(struct engine *e)
     struct sched_step *st = &e->sched.step;
 
     if (run_parts(e, st->part, st->n_part) < 0) {
-        rows_alone(e);
+        if (!engine_lost(e))
+            rows_alone(e);
         return;
     }
     e->stats.n_row += e->batch.b.n_tok;
@@ -309,9 +344,20 @@ bool engine_turn(struct engine *e)
         keep_rows(e);
         append_all(e);
     }
-    publish(e);
+    engine_publish(e);
     e->stats.sched_ns += host + clock_ns();
     return busy;
+}
+
+/* Without a device: the last engine ends what comes, the others have left. */
+static void idle(struct engine *e)
+{
+    if (shelf_engines(e->shelf) == 0) {
+        take_inbox(e, 100);
+        engine_refuse(e);
+        engine_publish(e);
+    } else
+        usleep(10000);
 }
 
 static void *engine_main(void *arg)
@@ -319,65 +365,14 @@ static void *engine_main(void *arg)
     struct engine *e = arg;
 
     while (!atomic_load(&e->is_stopping)) {
+        if (e->is_lost) {
+            idle(e);
+            continue;
+        }
         take_inbox(e, 100);
         engine_turn(e);
     }
     return NULL;
-}
-
-/* ---- open, close ----------------------------------------------------------------------------------------------------- */
-
-static void drop_rows(void *ctx, void *rows)
-{
-    runner_forget(ctx, rows);
-}
-
-static void init_parts(struct engine *e, const struct engine_opts *o, const struct runner_opts *ro)
-{
-    struct sched_opts so = {
-        .max_running = o->max_running,
-        .reserve = o->reserve,
-        .chunk_tok = o->chunk_tok,
-        .view_batch = e->runner.view_batch,
-        .view_batch_shared = o->view_batch_shared,
-        .is_static = o->is_static,
-        .static_wait_us = o->static_wait_us,
-    };
-
-    e->max_live = o->max_running + o->max_waiting;
-    e->live = mem_zero((size_t)e->max_live, sizeof(struct request *));
-    e->next = mem_zero((size_t)o->max_running, sizeof *e->next);
-    e->alone = mem_zero((size_t)o->max_running, sizeof *e->alone);
-    sched_init(&e->sched, &so, &e->runner.pool);
-    image_cache_init(&e->images, o->image_bytes, drop_rows, &e->runner);
-    batch_init(&e->batch, ro->max_tok, ro->max_seq,
-               (int)div_up(e->model.cfg.decoder.context, e->runner.pool.block_tok), ro->max_out);
-}
-
-int engine_open(struct engine *e, const char *model_dir, const char *backend,
-                const struct device_opts *dev, const struct engine_opts *o)
-{
-    int64_t kv_tok;
-
-    *e = (struct engine){0};
-    pthread_mutex_init(&e->stats_lock, NULL);
-    queue_open(&e->inbox, o->max_waiting);
-    TRY(model_open(&e->model, model_dir, backend, dev));
-    kv_tok = o->kv_tok ? o->kv_tok : (int64_t)o->max_running * e->model.cfg.decoder.context;
-    if (kv_tok > INT32_MAX / 2)
-        return err(RECTO_EUSAGE, "a KV pool of %lld tokens is over the limit of %d",
-                   (long long)kv_tok, INT32_MAX / 2);
-    struct runner_opts ro = {
-        .max_tok = o->chunk_tok + o->max_running,
-        .max_seq = o->max_running,
-        .max_out = o->max_running,
-        .kv_tok = (int)kv_tok,
-        .kv_block_tok = o->kv_block_tok,
-        .view_batch = o->view_batch,
-    };
-    TRY(runner_open(&e->runner, &e->model, &ro));
-    init_parts(e, o, &ro);
-    return 0;
 }
 
 int engine_start(struct engine *e)
@@ -386,56 +381,4 @@ int engine_start(struct engine *e)
         return err(RECTO_EINTERNAL, "internal: no thread for the engine");
     e->has_thread = true;
     return 0;
-}
-
-/* The thread has ended: this one may touch what was its own. */
-static void end_all(struct engine *e)
-{
-    struct request *q;
-
-    for (int i = 0; i < e->n_live; i++)
-        if (!e->live[i]->is_done)
-            finish(e, e->live[i], RECTO_ECANCELED, RECTO_FINISH_NONE);
-    publish(e);
-    while ((q = queue_get(&e->inbox, 0))) {
-        q->rc = RECTO_ECANCELED;
-        snprintf(q->rc_text, sizeof q->rc_text, "cancelled");
-        q->on_done(q);
-    }
-}
-
-void engine_close(struct engine *e)
-{
-    atomic_store(&e->is_stopping, true);
-    if (e->inbox.item)
-        queue_stop(&e->inbox);
-    if (e->has_thread)
-        pthread_join(e->thread, NULL);
-    if (e->live) {
-        end_all(e);
-        image_cache_reset(&e->images);
-        sched_reset(&e->sched);
-    }
-    if (e->inbox.item)
-        pthread_mutex_destroy(&e->stats_lock);
-    queue_close(&e->inbox);
-    batch_reset(&e->batch);
-    free(e->live);
-    free(e->next);
-    free(e->alone);
-    runner_close(&e->runner);
-    model_close(&e->model);
-    *e = (struct engine){0};
-}
-
-int engine_submit(struct engine *e, struct request *q)
-{
-    q->submitted_ns = runner_now_ns(&e->runner);
-    return queue_put(&e->inbox, q);
-}
-
-int engine_submit_wait(struct engine *e, struct request *q)
-{
-    q->submitted_ns = runner_now_ns(&e->runner);
-    return queue_put_wait(&e->inbox, q);
 }

@@ -11,6 +11,8 @@
 
 #include <pthread.h>
 
+struct shelf;
+
 struct engine_opts {
     int max_running; /* pages that run at once */
     int max_waiting; /* pages that wait inside, beyond those that run; and as many again in the inbox */
@@ -20,7 +22,11 @@ struct engine_opts {
     int64_t kv_tok;                    /* 0: max_running pages of full length */
     size_t image_bytes;                /* of visual rows kept for images seen before */
     int view_batch, view_batch_shared; /* 0: the device's choice; see sched_opts */
-    bool is_static;                    /* static batches, for comparison */
+    struct shelf *
+        shelf; /* where pages come from, shared with other engines (fleet.h); NULL: an inbox of its own */
+    int number;     /* on the shelf */
+    int n_rank;     /* devices that the model is cut over (ranks.h); 0, 1: one */
+    bool is_static; /* static batches, for comparison */
     int64_t static_wait_us;
 };
 
@@ -28,15 +34,21 @@ struct engine_stats {
     int64_t n_step, n_row, n_out, n_view, n_done, n_failed, n_cancelled, n_late, n_loop,
         n_intervention;
     int64_t n_preempted, n_image_hit, n_image_miss, n_shared_tok;
+    int64_t n_moved,
+        n_lost;       /* pages given to other engines because the device was lost; devices lost */
     int64_t busy_ns;  /* device time of steps */
     int64_t sched_ns; /* host time of planning and bookkeeping */
     int n_running, n_waiting, n_block_free, n_block;
 };
 
 struct engine {
-    struct model model;
+    struct model model; /* of rank 0 */
+    struct ranks ranks;
     struct runner runner;
     struct queue inbox;
+    struct shelf *shelf; /* NULL: the inbox */
+    int number;
+    char name[40]; /* of its first device */
     pthread_t thread;
     bool has_thread;
     atomic_bool is_stopping;
@@ -51,11 +63,14 @@ struct engine {
     struct pick *next, *alone; /* by out row; by part of the step */
     struct request **live;     /* all that are inside, in no order */
     int n_live;
+    bool is_lost; /* the device is; lost_text is what it said */
+    char lost_text[ERR_TEXT_MAX];
     int64_t waiting_since_ns; /* static batches */
     struct engine_stats stats;
 };
 
-/* Open the model, without a thread. After any outcome engine_close is safe. */
+/* Open the model, without a thread, on the device of dev, or cut over those of dev [o->n_rank]. After any outcome engine_close
+ * is safe. */
 int engine_open(struct engine *e, const char *model_dir, const char *backend,
                 const struct device_opts *dev, const struct engine_opts *o);
 int engine_start(struct engine *e);

@@ -3,7 +3,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 
-static int load_weights(struct model *m, const char *dir, enum weight_kind kind)
+static int load_weights(struct model *m, const char *dir, enum weight_kind kind,
+                        struct cut_rank cut)
 {
     struct ckpt ckpt = {0};
     struct loader ld;
@@ -13,6 +14,7 @@ static int load_weights(struct model *m, const char *dir, enum weight_kind kind)
         TRY_OUT(ckpt_open(&ckpt, dir));
     loader_init(&ld, &m->weights, m->be, m->dev, m->be->is_simulated ? NULL : &ckpt);
     ld.kind = kind;
+    ld.cut = cut;
     vision_load(&m->vision, &ld, &m->cfg);
     decoder_load(&m->decoder, &ld, &m->cfg.decoder);
     rc = loader_finish(&ld);
@@ -23,6 +25,12 @@ out:
 
 int model_open(struct model *m, const char *dir, const char *backend,
                const struct device_opts *opts)
+{
+    return model_open_part(m, dir, backend, opts, (struct cut_rank){0, 1});
+}
+
+int model_open_part(struct model *m, const char *dir, const char *backend,
+                    const struct device_opts *opts, struct cut_rank cut)
 {
     int64_t start = clock_ns();
     enum weight_kind kind;
@@ -40,7 +48,7 @@ int model_open(struct model *m, const char *dir, const char *backend,
             dir, m->cfg.decoder.kv_heads, m->cfg.decoder.heads);
     TRY(m->be->open(&m->dev, opts));
     m->be->info(m->dev, &m->info);
-    TRY(load_weights(m, dir, kind));
+    TRY(load_weights(m, dir, kind, cut));
     m->load_ms = clock_ms_since(start);
     return 0;
 }

@@ -19,6 +19,9 @@ struct model {
 /* dir holds config.json and *.safetensors. After any outcome model_close(m) is safe. RECTO_EMODEL, RECTO_EDEVICE. */
 int model_open(struct model *m, const char *dir, const char *backend,
                const struct device_opts *opts);
+/* The same for one of several ranks (ranks.h), with its part of the decoder. */
+int model_open_part(struct model *m, const char *dir, const char *backend,
+                    const struct device_opts *opts, struct cut_rank cut);
 void model_close(struct model *m);
 
 #endif

@@ -46,6 +46,7 @@ struct request {
     void *visual;             /* [n_visual, hidden] fp32 on the device, or NULL */
     struct loop loop;
     bool is_done;
+    int n_moved; /* devices that were lost under it */
     enum recto_finish finish;
     int n_new; /* ids to keep: all, or up to where a loop began */
     int rc;    /* 0, RECTO_ECANCELED, RECTO_EDEADLINE, or a failure with its sentence */

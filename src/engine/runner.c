@@ -7,100 +7,24 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- open: measure, then allocate ------------------------------------------------------------------------------------ */
+/* ---- all ranks ------------------------------------------------------------------------------------------------------- */
 
-/* A global view needs more than a tile, so a group of them is the largest. */
-static void dry_encode(struct runner *rn, int n_view)
+/* fn by every rank. What one of them left behind when it failed must not be taken for a part of the next step. */
+static int by_all(struct runner *rn, team_fn *fn, void *ctx)
 {
-    struct run *r = &rn->run;
-    const struct vision *v = &rn->model->vision;
-    struct views views = {.n = {[GLOBAL_VIEW] = n_view}};
+    int rc;
 
-    vision_encode(r, v, scratch(r, DT_F32, vision_rows(v, &views), rn->model->cfg.decoder.hidden),
-                  &views);
-    scratch_reset(r, 0);
-}
+    if (!rn->ranks)
+        return fn(ctx, 0);
+    rc = team_run(rn->ranks->team, fn, ctx);
+    if (rc < 0) {
+        char text[ERR_TEXT_MAX];
 
-static void dry_forward(struct runner *rn, const struct runner_opts *o)
-{
-    struct run *r = &rn->run;
-    const struct decoder_config *c = &rn->model->cfg.decoder;
-    struct batch b = {.n_tok = o->max_tok, .n_out = o->max_out};
-
-    op_step(r, &b, NULL, NULL);
-    tensor x = scratch(r, DT_F32, b.n_tok, c->hidden),
-           logits = scratch(r, DT_F32, b.n_out, c->vocab);
-    decoder_embed(r, &rn->model->decoder, x);
-    decoder_forward(r, &rn->model->decoder, logits, x);
-    scratch_reset(r, 0);
-    r->batch = NULL;
-}
-
-/* Prove every shape and size the scratch, then take it. */
-static int open_scratch(struct runner *rn, const struct runner_opts *o)
-{
-    struct run *r = &rn->run;
-    void *base;
-
-    r->is_dry = true;
-    dry_encode(rn, rn->view_batch);
-    dry_forward(rn, o);
-    r->is_dry = false;
-    TRY(run_finish(r));
-    TRY(r->be->alloc(r->dev, r->scratch.peak, &base));
-    r->scratch = (struct arena){.base = base, .cap = r->scratch.peak};
+        memcpy(text, err_text(), sizeof text);
+        TRY(runner_rejoin(rn));
+        return err(rc, "%s", text);
+    }
     return 0;
-}
-
-static int open_kv(struct runner *rn, const struct runner_opts *o)
-{
-    const struct decoder_config *c = &rn->model->cfg.decoder;
-    int block = o->kv_block_tok ? o->kv_block_tok : rn->model->info.kv_block_tok;
-    int n_block = (int)div_up(o->kv_tok, block);
-    struct kv_shape shape = {c->layers, c->kv_heads, c->head_dim,
-                             n_block + 1, /* the last is no page's: for rows that fill up a step */
-                             block};
-
-    if (block <= 0 || block % 16)
-        return err(RECTO_EUSAGE, "a KV block of %d tokens: expected a multiple of 16", block);
-    rn->kv_bytes = rn->run.be->kv_bytes(rn->run.dev, &shape);
-    TRY(rn->run.be->kv_open(rn->run.dev, &rn->run.kv, &shape));
-    kv_pool_init(&rn->pool, n_block, block);
-    return 0;
-}
-
-int runner_open(struct runner *rn, const struct model *m, const struct runner_opts *o)
-{
-    size_t n_logit = (size_t)o->max_out * (size_t)m->cfg.decoder.vocab;
-
-    *rn = (struct runner){.model = m,
-                          .max_out = o->max_out,
-                          .view_batch = o->view_batch ? o->view_batch : MAX(m->info.view_batch, 1)};
-    rn->run = (struct run){
-        .be = m->be, .dev = m->dev, .act = m->info.act, .tap = o->tap, .tap_ctx = o->tap_ctx};
-    TRY(open_scratch(rn, o));
-    TRY(open_kv(rn, o));
-    rn->logits = malloc(n_logit * sizeof *rn->logits);
-    rn->ask = mem_zero((size_t)o->max_out, sizeof *rn->ask);
-    rn->next = mem_zero((size_t)o->max_out, sizeof *rn->next);
-    if (!rn->logits)
-        return err(RECTO_ENOMEM, "no memory for the logits of %d rows", o->max_out);
-    sampler_scratch_init(&rn->sampling, m->cfg.decoder.context, m->cfg.decoder.vocab);
-    return 0;
-}
-
-void runner_close(struct runner *rn)
-{
-    if (rn->run.kv)
-        rn->run.be->kv_close(rn->run.dev, rn->run.kv);
-    if (rn->run.scratch.base)
-        rn->run.be->free(rn->run.dev, rn->run.scratch.base);
-    kv_pool_reset(&rn->pool);
-    sampler_scratch_reset(&rn->sampling);
-    free(rn->logits);
-    free(rn->ask);
-    free(rn->next);
-    *rn = (struct runner){0};
 }
 
 /* ---- vision ---------------------------------------------------------------------------------------------------------- */
@@ -168,25 +92,95 @@ static void encode_views(struct runner *rn, const struct sched_view *view, int n
     scratch_reset(r, 0);
 }
 
-int runner_encode(struct runner *rn, const struct sched_view *view, int n_view)
+/* Views dealt out: where they are, and whose they are. */
+struct deal {
+    struct runner *rn;
+    const struct sched_view *view;
+    int n_view;
+    unsigned char *rank; /* [n_view] */
+};
+
+/* A global view costs about two tiles, so it counts for two, and the largest come first; nobody gets more than view_each.  Taps
+ * hold all views of a page: they are one rank's. */
+static void deal_out(struct deal *d)
 {
-    const unsigned char **pixels = mem_alloc((size_t)n_view * VIEW_SIZES * sizeof *pixels);
-    struct views views = {.pixels = {pixels, pixels + n_view}};
-    int rc = 0;
+    int n = runner_ranks(d->rn), load[COMM_RANKS] = {0}, count[COMM_RANKS] = {0};
 
-    for (int i = 0; rc == 0 && i < n_view; i++) {
-        struct request *q = request_of(view[i].page);
-        enum view_size s = size_of(&view[i]);
+    for (int size = VIEW_SIZES - 1; size >= 0; size--)
+        for (int i = 0; i < d->n_view; i++) {
+            int to = -1;
 
-        views.pixels[s][views.n[s]++] = view_pixels(q, view[i].view);
-        rc = take_visual(rn, q);
-    }
-    if (rc == 0) {
-        encode_views(rn, view, n_view, &views);
+            if ((int)size_of(&d->view[i]) != size)
+                continue;
+            for (int r = 0; r < n; r++)
+                if (count[r] < d->rn->view_each && (to < 0 || load[r] < load[to]))
+                    to = r;
+            to = d->rn->run.tap || to < 0 ? 0 : to;
+            d->rank[i] = (unsigned char)to;
+            load[to] += size == GLOBAL_VIEW ? 2 : 1;
+            count[to]++;
+        }
+}
+
+/* A rank's views into the visual rows, which are rank 0's memory. */
+static int encode_mine(void *ctx, int rank)
+{
+    const struct deal *d = ctx;
+    struct runner *rn = runner_of(d->rn, rank);
+    struct sched_view *mine = mem_alloc((size_t)d->n_view * sizeof *mine);
+    const unsigned char **pixels = mem_alloc((size_t)d->n_view * VIEW_SIZES * sizeof *pixels);
+    struct views views = {.pixels = {pixels, pixels + d->n_view}};
+    int n = 0, rc = 0;
+
+    for (int i = 0; i < d->n_view; i++)
+        if (d->rank[i] == rank) {
+            enum view_size s = size_of(&d->view[i]);
+
+            mine[n++] = d->view[i];
+            views.pixels[s][views.n[s]++] = view_pixels(request_of(d->view[i].page),
+                                                        d->view[i].view);
+        }
+    if (n) {
+        encode_views(rn, mine, n, &views);
         rc = run_finish(&rn->run);
     }
+    free(mine);
     free(pixels);
     return rc;
+}
+
+int runner_encode(struct runner *rn, const struct sched_view *view, int n_view)
+{
+    struct deal d = {rn, view, n_view, mem_zero((size_t)n_view, 1)};
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < n_view; i++)
+        rc = take_visual(rn, request_of(view[i].page));
+    if (rc == 0) {
+        deal_out(&d);
+        rc = by_all(rn, encode_mine, &d);
+    }
+    free(d.rank);
+    return rc;
+}
+
+/* A few bytes there and back. */
+static int probe_mine(void *ctx, int rank)
+{
+    struct run *r = &runner_of(ctx, rank)->run;
+    unsigned char out[64], in[64] = {0};
+
+    for (size_t i = 0; i < sizeof out; i++)
+        out[i] = (unsigned char)(i * 7 + 1);
+    TRY(r->be->upload(r->dev, r->scratch.base, out, sizeof out));
+    TRY(r->be->download(r->dev, in, r->scratch.base, sizeof in));
+    TRY(r->be->finish(r->dev));
+    return memcmp(in, out, sizeof in) == 0 ? 0 : err(RECTO_EDEVICE, "device: its memory is gone");
+}
+
+int runner_probe(struct runner *rn)
+{
+    return by_all(rn, probe_mine, rn);
 }
 
 int64_t runner_now_ns(const struct runner *rn)
@@ -203,7 +197,7 @@ static tensor forward(struct runner *rn, const struct batch_builder *bb)
     const struct decoder *d = &rn->model->decoder;
     const struct batch *b = &bb->b;
     tensor x = scratch(r, DT_F32, b->n_tok, d->cfg->hidden),
-           logits = scratch(r, DT_F32, b->n_out, d->cfg->vocab);
+           logits = scratch(r, DT_F32, b->n_out, d->lm_head.n_out);
 
     decoder_embed(r, d, x);
     for (int i = 0; i < bb->n_visual; i++) {
@@ -222,16 +216,42 @@ static int end_step(struct run *r)
     return run_finish(r);
 }
 
-int runner_forward(struct runner *rn, const struct batch_builder *bb)
+/* A step and the runner that all ranks run it for. */
+struct step {
+    struct runner *rn;
+    const struct batch_builder *bb;
+};
+
+/* Columns of this rank's logits to their places among all. */
+static void place_logits(struct runner *rn, const struct runner *mine, int n)
 {
-    struct run *r = &rn->run;
+    const struct weight *head = &mine->model->decoder.lm_head;
+    size_t vocab = (size_t)rn->model->cfg.decoder.vocab, part = (size_t)head->n_out;
+
+    for (size_t i = 0; i < (size_t)n; i++)
+        memcpy(rn->logits + i * vocab + head->from, mine->own + i * part, part * sizeof(float));
+}
+
+static int forward_mine(void *ctx, int rank)
+{
+    const struct step *s = ctx;
+    struct runner *mine = runner_of(s->rn, rank);
+    struct run *r = &mine->run;
     tensor logits;
 
-    op_step(r, &bb->b, NULL, NULL);
-    logits = forward(rn, bb);
+    op_step(r, &s->bb->b, NULL, NULL);
+    logits = forward(mine, s->bb);
     TRY(end_step(r));
-    return r->be->download(r->dev, rn->logits, logits.data,
-                           (size_t)tensor_count(logits) * sizeof(float));
+    TRY(r->be->download(r->dev, mine->own ? mine->own : mine->logits, logits.data,
+                        (size_t)tensor_count(logits) * sizeof(float)));
+    if (mine->own)
+        place_logits(s->rn, mine, s->bb->b.n_out);
+    return 0;
+}
+
+int runner_forward(struct runner *rn, const struct batch_builder *bb)
+{
+    return by_all(rn, forward_mine, &(struct step){rn, bb});
 }
 
 /* Devices choose the likeliest id; drawing at random is the host's, but for a simulated device, which has no logits. */
@@ -266,7 +286,7 @@ static int step_by_script(struct runner *rn, const struct batch_builder *bb)
     return end_step(&rn->run);
 }
 
-static void ask_all(struct runner *rn, const struct batch_builder *bb)
+static void ask_all(struct runner *rn, const struct runner *all, const struct batch_builder *bb)
 {
     static const struct sampler any = {.top_p = 1};
 
@@ -275,18 +295,40 @@ static void ask_all(struct runner *rn, const struct batch_builder *bb)
 
         rn->ask[i] = (struct sample_ask){.sampler = &any};
         if (q)
-            rn->ask[i] = (struct sample_ask){&q->sampler, q->id,      q->s.n_known,
-                                             q->n_prompt, q->image.a, rn->model->cfg.decoder.eos};
+            rn->ask[i] = (struct sample_ask){&q->sampler,
+                                             q->id,
+                                             q->s.n_known,
+                                             q->n_prompt,
+                                             q->image.a,
+                                             all->model->cfg.decoder.eos,
+                                             0};
+        rn->ask[i].first_id = (int32_t)rn->model->decoder.lm_head.from;
     }
+}
+
+static int choose_mine(void *ctx, int rank)
+{
+    const struct step *s = ctx;
+    struct runner *mine = runner_of(s->rn, rank);
+    struct run *r = &mine->run;
+
+    ask_all(mine, s->rn, s->bb);
+    if (!op_step(r, &s->bb->b, mine->ask, mine->found))
+        op_sample(r, forward(mine, s->bb), mine->ask, mine->found);
+    return end_step(r);
 }
 
 static int step_on_device(struct runner *rn, const struct batch_builder *bb)
 {
-    struct run *r = &rn->run;
+    const struct choice *part[COMM_RANKS];
 
-    if (!op_step(r, &bb->b, rn->ask, rn->next))
-        op_sample(r, forward(rn, bb), rn->ask, rn->next);
-    return end_step(r);
+    TRY(by_all(rn, choose_mine, &(struct step){rn, bb}));
+    for (int i = 0; i < bb->b.n_out; i++) {
+        for (int r = 0; r < runner_ranks(rn); r++)
+            part[r] = &runner_of(rn, r)->found[i];
+        rn->next[i] = sampler_join(part, runner_ranks(rn));
+    }
+    return 0;
 }
 
 static int step_on_host(struct runner *rn, const struct batch_builder *bb, int n)
@@ -308,7 +350,7 @@ int runner_step(struct runner *rn, struct batch_builder *bb, struct pick *next)
     if (rn->model->info.replays && batch_is_decode(bb))
         batch_pad(bb, MIN(batch_bucket(own.n_out), rn->max_out), rn->pool.n_block,
                   rn->pool.block_tok);
-    ask_all(rn, bb);
+    ask_all(rn, rn, bb);
     rc = rn->run.be->is_scripted            ? step_by_script(rn, bb)
          : chooses_on_device(rn, own.n_out) ? step_on_device(rn, bb)
                                             : step_on_host(rn, bb, own.n_out);

@@ -24,8 +24,11 @@ void loader_init(struct loader *ld, struct weights *into, const struct backend *
     int layout = ckpt ? names_detect(ckpt) : NAMES_ORIGINAL;
 
     *into = (struct weights){.be = be, .dev = dev, .quantised = WEIGHT_BF16};
-    *ld = (struct loader){
-        .into = into, .ckpt = ckpt, .kind = WEIGHT_BF16, .rc = layout < 0 ? layout : 0};
+    *ld = (struct loader){.into = into,
+                          .ckpt = ckpt,
+                          .kind = WEIGHT_BF16,
+                          .cut = {0, 1},
+                          .rc = layout < 0 ? layout : 0};
     if (layout >= 0)
         ld->layout = (enum names_layout)layout;
 }
@@ -144,15 +147,43 @@ static void load_bias(struct loader *ld, struct weight *w, const char *stem)
 
 /* ---- what modules call ----------------------------------------------------------------------------------------------- */
 
+/* Rows and columns of a matrix of the checkpoint. */
+struct part {
+    int64_t n_out, n_in; /* of the whole matrix */
+    int64_t row, n_row, col, n_col;
+};
+
+static struct part whole(int64_t n_out, int64_t n_in)
+{
+    return (struct part){n_out, n_in, 0, n_out, 0, n_in};
+}
+
+/* The part of rows of row_bytes, of which it takes [from, from + bytes): where it stands, or, when it is not whole rows, a copy
+ * in *copy (to be freed). */
+static const void *take_part(const struct part *p, const void *data, int64_t row_bytes,
+                             int64_t from, int64_t bytes, void **copy)
+{
+    const char *first = (const char *)data + p->row * row_bytes;
+
+    *copy = NULL;
+    if (!data || bytes == row_bytes)
+        return data ? first : NULL;
+    *copy = mem_alloc((size_t)(p->n_row * bytes));
+    for (int64_t r = 0; r < p->n_row; r++)
+        memcpy((char *)*copy + r * bytes, first + r * row_bytes + from, (size_t)bytes);
+    return *copy;
+}
+
 /* Numbers of 8 or 4 bits of a quantised checkpoint, with their scales. */
-static void load_quantised(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in,
+static void load_quantised(struct loader *ld, struct weight *w, const struct part *p,
                            enum weight_kind kind, const char *stem)
 {
-    int64_t n[] = {n_out, quant_row_bytes(kind, n_in)},
-            n_scale[] = {n_out, quant_groups(kind, n_in)};
+    int64_t n[] = {p->n_out, quant_row_bytes(kind, p->n_in)},
+            n_scale[] = {p->n_out, quant_groups(kind, p->n_in)};
     char name[WEIGHT_NAME_MAX];
     struct ckpt_view v, scale;
     struct quant_source src;
+    void *copy, *copy_scale;
 
     if (ld->kind != kind && ld->kind != WEIGHT_BF16) {
         ld->rc = err(RECTO_EMODEL,
@@ -163,14 +194,21 @@ static void load_quantised(struct loader *ld, struct weight *w, int64_t n_out, i
     if (!find(ld, &v, 2, n, weight_name(name, "%s.weight", stem)) ||
         !find(ld, &scale, 2, n_scale, weight_name(name, "%s.weight_scale", stem)))
         return;
-    ld->into->n_param += n_out * n_in - v.count - scale.count; /* what the numbers stand for */
+    ld->into->n_param += p->n_out * p->n_in - v.count -
+                         scale.count; /* what the numbers stand for */
     if (scale.dtype != DT_BF16) {
         ld->rc = err(RECTO_EMODEL, "model: %s is %s, expected BF16; quantise the model again", name,
                      dtype_text(scale.dtype));
         return;
     }
-    src = (struct quant_source){v.data, v.dtype, scale.data};
-    pack_quant(ld, w, &src, n_out, n_in, kind);
+    src.dtype = v.dtype;
+    src.data = take_part(p, v.data, n[1], quant_row_bytes(kind, p->col),
+                         quant_row_bytes(kind, p->n_col), &copy);
+    src.scale = take_part(p, scale.data, 2 * n_scale[1], 2 * quant_groups(kind, p->col),
+                          2 * quant_groups(kind, p->n_col), &copy_scale);
+    pack_quant(ld, w, &src, p->n_row, p->n_col, kind);
+    free(copy);
+    free(copy_scale);
     drop(ld, &v);
     drop(ld, &scale);
 }
@@ -189,32 +227,88 @@ static enum weight_kind stored_kind(struct loader *ld, const char *stem)
     return WEIGHT_BF16;
 }
 
-static void load_matrix(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in,
-                        bool force_f32, const char *stem)
+static void load_matrix(struct loader *ld, struct weight *w, const struct part *p, bool force_f32,
+                        const char *stem)
 {
-    int64_t n[] = {n_out, n_in};
+    int64_t n[] = {p->n_out, p->n_in};
     char name[WEIGHT_NAME_MAX];
     struct ckpt_view v;
     enum weight_kind kind = force_f32 || ld->rc < 0 ? WEIGHT_BF16 : stored_kind(ld, stem);
+    const void *src;
+    void *copy;
 
-    *w = (struct weight){.n_out = n_out, .n_in = n_in, .is_of_views = ld->is_of_views};
+    *w = (struct weight){.n_out = p->n_row, .n_in = p->n_col, .is_of_views = ld->is_of_views};
     if (quant_is(kind)) {
-        load_quantised(ld, w, n_out, n_in, kind, stem);
+        load_quantised(ld, w, p, kind, stem);
         return;
     }
     if (!find(ld, &v, 2, n, weight_name(name, "%s.weight", stem)))
         return;
+    int64_t size = (int64_t)dtype_size(v.dtype);
+
+    src = take_part(p, v.data, p->n_in * size, p->col * size, p->n_col * size, &copy);
     if (quant_is(ld->kind) && !force_f32 && !ld->is_of_views)
-        pack_quant(ld, w, &(struct quant_source){v.data, v.dtype, NULL}, n_out, n_in, ld->kind);
+        pack_quant(ld, w, &(struct quant_source){src, v.dtype, NULL}, p->n_row, p->n_col, ld->kind);
     else
-        pack(ld, w, v.data, v.dtype, n_out, n_in, force_f32);
+        pack(ld, w, src, v.dtype, p->n_row, p->n_col, force_f32);
+    free(copy);
     drop(ld, &v);
+}
+
+/* What load_cut's matrix will be on the device. */
+static enum weight_kind kind_to_be(struct loader *ld, const char *stem)
+{
+    enum weight_kind stored = stored_kind(ld, stem);
+
+    return quant_is(stored) ? stored : ld->kind;
+}
+
+static bool can_be_cut(struct loader *ld, const struct cut_share *s, enum weight_kind kind,
+                       enum cut how, int64_t total, const char *stem)
+{
+    bool is_apart = how == CUT_IN && quant_is(kind) && s->from % quant_group(kind);
+
+    if (ld->rc == 0 && s->n == 0)
+        ld->rc = err(RECTO_EUSAGE,
+                     "--parallel: %s is too small (%lld) to be cut into %d parts; use fewer ranks",
+                     stem, (long long)total, ld->cut.n);
+    if (ld->rc == 0 && is_apart)
+        ld->rc = err(
+            RECTO_EUSAGE,
+            "--parallel: %s cannot be cut as %s, whose groups of %d would be parted; use bf16 "
+            "weights or one rank",
+            stem, quant_kind_text(kind), quant_group(kind));
+    return ld->rc == 0;
+}
+
+void load_cut(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in, enum cut how,
+              int64_t unit, const char *stem)
+{
+    struct part p = whole(n_out, n_in);
+    int64_t total = how == CUT_OUT ? n_out : n_in;
+    struct cut_share s;
+    enum weight_kind kind;
+
+    *w = (struct weight){.n_out = n_out, .n_in = n_in};
+    if (ld->rc < 0)
+        return;
+    kind = kind_to_be(ld, stem);
+    s = cut_share(ld->cut, total, unit ? unit : cut_unit(ld->cut, total, kind));
+    if (!can_be_cut(ld, &s, kind, how, total, stem))
+        return;
+    *(how == CUT_OUT ? &p.row : &p.col) = s.from;
+    *(how == CUT_OUT ? &p.n_row : &p.n_col) = s.n;
+    load_matrix(ld, w, &p, false, stem);
+    w->is_part = how == CUT_IN && ld->cut.n > 1;
+    w->from = p.row;
 }
 
 void load_linear(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in, bool has_bias,
                  const char *stem)
 {
-    load_matrix(ld, w, n_out, n_in, false, stem);
+    struct part p = whole(n_out, n_in);
+
+    load_matrix(ld, w, &p, false, stem);
     if (has_bias)
         load_bias(ld, w, stem);
 }
@@ -222,7 +316,9 @@ void load_linear(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_i
 void load_linear_f32(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in,
                      const char *stem)
 {
-    load_matrix(ld, w, n_out, n_in, true, stem);
+    struct part p = whole(n_out, n_in);
+
+    load_matrix(ld, w, &p, true, stem);
 }
 
 void load_patch(struct loader *ld, struct weight *w, int64_t n_out, int64_t side, const char *stem)

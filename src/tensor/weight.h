@@ -8,6 +8,7 @@
 #define RECTO_TENSOR_WEIGHT_H
 
 #include "backend/backend.h"
+#include "tensor/cut.h"
 #include "tensor/names.h"
 #include "tensor/quant.h"
 
@@ -27,6 +28,7 @@ struct loader {
     bool is_of_views; /* what is loaded now belongs to the vision part (struct weight) */
     enum weight_kind
         kind; /* int8, int4: load_linear quantises what is not of the views; else as stored */
+    struct cut_rank cut; /* {0, 1} unless set: load_cut loads this rank's part */
     int rc;
 };
 
@@ -42,6 +44,10 @@ void weights_free(struct weights *w);
 /* stem.weight [n_out, n_in] and, when has_bias, stem.bias [n_out]. Trailing sizes of 1 are allowed (1x1 convolutions). */
 void load_linear(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in, bool has_bias,
                  const char *stem);
+/* As load_linear without bias, of which a rank loads its share: of rows or of columns, `unit` of them staying together (a head),
+ * or as cut_unit wants where that is 0.  w->n_out, n_in, from and is_part say what it got.  RECTO_EUSAGE: too many ranks. */
+void load_cut(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in, enum cut how,
+              int64_t unit, const char *stem);
 /* As load_linear without bias, packed in fp32 whatever the file holds (the router). */
 void load_linear_f32(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in,
                      const char *stem);

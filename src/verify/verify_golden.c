@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "devices.h"
 #include "engine/runner.h"
 #include "page/source.h"
 #include "page/view.h"
@@ -16,6 +17,7 @@
 
 struct case_run {
     const struct model *model;
+    const struct ranks *ranks;
     struct page_source *source;
     char *stem; /* DIR/NAME */
     struct ckpt taps;
@@ -229,6 +231,7 @@ static int run_case(struct case_run *c, const struct recto_settings *s, int guar
         .view_batch = MAX(q->n_tile, 1), /* a tap holds all tiles */
         .tap = golden_tap,
         .tap_ctx = &c->golden,
+        .ranks = c->ranks->n > 1 ? c->ranks : NULL,
     };
 
     TRY_OUT(runner_open(&rn, c->model, &o));
@@ -249,12 +252,13 @@ out:
     return rc;
 }
 
-static int verify_case(const struct model *m, struct page_source *source,
+static int verify_case(const struct model *m, const struct ranks *ranks, struct page_source *source,
                        const struct recto_settings *s, const char *dir, const char *name,
                        int guard_n, int guard_w, recto_line_fn *print, void *ctx, int *n_bad)
 {
     struct case_run c = {
         .model = m,
+        .ranks = ranks,
         .source = source,
         .golden = {.kind = m->weights.quantised, .print = print, .print_ctx = ctx}};
     struct golden_bounds bound = golden_bounds_of(m->weights.quantised);
@@ -295,7 +299,7 @@ static int is_case(const struct dirent *d)
     return str_ends(n, STR(".safetensors")) && !str_starts(n, STR("model"));
 }
 
-static int verify_all(const struct model *m, struct page_source *source,
+static int verify_all(const struct model *m, const struct ranks *ranks, struct page_source *source,
                       const struct recto_settings *s, const char *dir, const char *name,
                       int guard_n, int guard_w, recto_line_fn *print, void *ctx)
 {
@@ -303,7 +307,7 @@ static int verify_all(const struct model *m, struct page_source *source,
     int n_bad = 0, rc = 0, n = name ? 0 : scandir(dir, &list, is_case, alphasort);
 
     if (name)
-        rc = verify_case(m, source, s, dir, name, guard_n, guard_w, print, ctx, &n_bad);
+        rc = verify_case(m, ranks, source, s, dir, name, guard_n, guard_w, print, ctx, &n_bad);
     else if (n <= 0)
         rc = err(RECTO_ENOTFOUND, "%s: no case (NAME.png beside NAME.safetensors) in this folder",
                  dir);
@@ -311,7 +315,7 @@ static int verify_all(const struct model *m, struct page_source *source,
         char *stem = mem_strndup(list[i]->d_name, strlen(list[i]->d_name) - strlen(".safetensors"));
 
         if (rc == 0)
-            rc = verify_case(m, source, s, dir, stem, guard_n, guard_w, print, ctx, &n_bad);
+            rc = verify_case(m, ranks, source, s, dir, stem, guard_n, guard_w, print, ctx, &n_bad);
         free(stem);
         free(list[i]);
     }
@@ -328,24 +332,31 @@ int recto_verify_golden(const struct recto_settings *s, const char *dir, const c
                         int guard_n, int guard_w, recto_line_fn *print, void *ctx)
 {
     /* fp32 unless asked for: the bounds are those of fp32 */
-    const char *precision = strcmp(s->precision, "auto") == 0 ? "fp32" : s->precision;
-    struct device_opts dev = {s->device, precision, s->cpu_kernels, false, s->threads, s->weights};
+    struct recto_settings set = *s;
+    struct device_plan plan;
     struct page_source *source = NULL;
     struct model m = {0};
+    struct ranks ranks = {0};
     char line[256];
     int rc;
 
+    set.precision = strcmp(s->precision, "auto") == 0 ? "fp32" : s->precision;
     TRY_OUT(page_source_open(&source, s));
-    TRY_OUT(model_open(&m, dir, s->device, &dev));
+    TRY_OUT(devices_plan(&plan, &set));
+    if (plan.n_engine > 1)
+        TRY_OUT(err(RECTO_EUSAGE, "parallel: %s; one model is verified, so tp=N or nothing",
+                    s->parallel));
+    TRY_OUT(ranks_open(&ranks, &m, dir, s->device, plan.opts, plan.n_rank));
     snprintf(
         line, sizeof line,
-        "model %s: %lld parameters, device %s, kernels %s, precision %s, weights %s, %d threads",
-        dir, (long long)m.weights.n_param, m.be->name, m.info.kernels, m.info.precision,
+        "model %s: %lld parameters, %d x device %s, kernels %s, precision %s, weights %s, %d threads",
+        dir, (long long)m.weights.n_param, ranks.n, m.be->name, m.info.kernels, m.info.precision,
         quant_kind_text(m.weights.quantised), m.info.threads);
     print(ctx, line);
-    rc = verify_all(&m, source, s, dir, name, guard_n, guard_w, print, ctx);
+    rc = verify_all(&m, &ranks, source, s, dir, name, guard_n, guard_w, print, ctx);
 out:
     model_close(&m);
+    ranks_close(&ranks);
     page_source_close(source);
     return rc;
 }

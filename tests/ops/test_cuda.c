@@ -12,6 +12,7 @@
  *
  * Without a GPU, or in a build without CUDA, the program ends with 77: skipped. */
 #include "backend/op.h"
+#include "decoder/sampler.h"
 #include "ops.h"
 
 #ifndef RECTO_HAVE_CUDA
@@ -729,14 +730,17 @@ static void choosing(void **state)
     struct sample_ask ask[ROWS] = {{.sampler = &greedy, .id = id, .n_id = 4, .n_prompt = 2},
                                    {.sampler = &greedy, .id = id, .n_id = 3, .n_prompt = 2},
                                    {.sampler = &greedy, .id = id, .n_id = 4, .n_prompt = 2}};
+    struct choice found[ROWS];
     struct pick next[ROWS];
 
     v[500] = 9, v[123] = 8, v[124] = 8;     /* banned best; then the lower of two equals */
     v[VOCAB + 500] = 9, v[VOCAB + 123] = 8; /* not banned here */
     v[2 * VOCAB + 999] = 9, v[2 * VOCAB + 500] = 8;
     ok(be->upload(gpu, x.g.data, v, sizeof(float) * ROWS * VOCAB));
-    ok(be->sample(gpu, x.g, ask, next));
+    ok(be->sample(gpu, x.g, ask, found));
     ok(be->finish(gpu));
+    for (int r = 0; r < ROWS; r++)
+        next[r] = sampler_join(&(const struct choice *){&found[r]}, 1);
     assert_int_equal(next[0].id, 123);
     assert_true(next[0].intervened);
     assert_int_equal(next[1].id, 500);

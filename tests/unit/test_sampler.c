@@ -79,7 +79,7 @@ static struct pick choose(const struct sampler *s, float *logits, int n, const i
     assert_in_range(n, 1, 16);
     memcpy(copy, logits, (size_t)n * sizeof *copy);
     sampler_scratch_init(&w, 64, n);
-    p = sampler_next(&(struct sample_ask){s, all, n_all, 0, 0, -1}, logits, n, &w);
+    p = sampler_next(&(struct sample_ask){s, all, n_all, 0, 0, -1, 0}, logits, n, &w);
     sampler_scratch_reset(&w);
     assert_memory_equal(copy, logits, (size_t)n * sizeof *copy); /* restored */
     return p;

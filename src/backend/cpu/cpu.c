@@ -107,6 +107,27 @@ static int finish(struct device *d)
     return 0;
 }
 
+/* ---- ranks ----------------------------------------------------------------------------------- */
+static int cpu_join(struct device *d, struct comm *c, int rank, int64_t rows, int64_t width)
+{
+    d->comm = c;
+    d->rank = rank;
+    return comm_barrier(c);
+}
+
+static int cpu_sum_ranks(struct device *d, tensor y, tensor part)
+{
+    float *to = y.data, *from = part.data;
+    int64_t n = tensor_count(y);
+
+    if (d->comm)
+        return comm_sum(d->comm, d->rank, to, from, n);
+    for (int64_t i = 0; i < n; i++)
+        to[i] += from[i];
+    memset(from, 0, (size_t)n * sizeof *from);
+    return 0;
+}
+
 /* ---- threads --------------------------------------------------------------------------------- */
 /* Numbers in a piece of cpu_rows: some tens of microseconds. */
 #define PIECE 32768
@@ -211,6 +232,9 @@ const struct backend backend_cpu = {
     .pack_quant = cpu_pack_quant,
 
     .measure_peak = cpu_measure_peak,
+
+    .join = cpu_join,
+    .sum_ranks = cpu_sum_ranks,
 
     .rmsnorm = cpu_rmsnorm,
     .layernorm = cpu_layernorm,

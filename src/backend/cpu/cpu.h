@@ -32,6 +32,8 @@ struct device {
     bool is_fp32; /* everything in fp32, the cache too                   */
     bool has_bb;  /* products of bf16 weights take bf16 inputs           */
     bool router_bf16;
+    struct comm *comm; /* of the ranks, once joined */
+    int rank;
     struct {
         void *p;
         size_t cap;

@@ -54,6 +54,13 @@ static int choose_precision(const char *name, bool *is_f32)
     return err(RECTO_EUSAGE, "precision: CUDA has no '%s'; use auto, bf16 or fp32", name);
 }
 
+static int cuda_count(void)
+{
+    int n = 0;
+
+    return cudaGetDeviceCount(&n) == cudaSuccess ? n : 0;
+}
+
 static int find_gpu(int id)
 {
     int n = 0, rc = (int)cudaGetDeviceCount(&n);
@@ -128,6 +135,7 @@ static void cuda_close(struct device *d)
     if (d->stream)
         cudaStreamSynchronize(d->stream);
     recorder_close(d->recorder);
+    cuda_leave(d);
     lt_close(d->lt);
     nvml_close(d->nvml);
     for (int i = 0; i < N_WORK; i++)
@@ -190,6 +198,7 @@ static void cuda_info(const struct device *d, struct device_info *info)
         .view_batch = d->is_f32 ? 2 : 7, /* an A4 page */
         .act = d->is_f32 ? DT_F32 : DT_BF16,
         .replays = d->recorder != NULL,
+        .grows = true,
     };
     snprintf(info->kernels, sizeof info->kernels, "%s", d->name);
     snprintf(info->precision, sizeof info->precision, "%s", d->is_f32 ? "fp32" : "bf16");
@@ -199,6 +208,7 @@ static int cuda_finish(struct device *d)
 {
     recorder_abandon(d);
     TRY(cuda_check(cudaStreamSynchronize(d->stream), "a step"));
+    TRY(cuda_check_peers(d));
     cuda_deliver(d);
     return 0;
 }
@@ -286,6 +296,7 @@ static int cuda_im2col(struct device *d, tensor out, tensor x, int stride)
 
 const struct backend backend_cuda = {
     .name = "cuda",
+    .count = cuda_count,
     .open = cuda_open,
     .close = cuda_close,
     .info = cuda_info,
@@ -316,6 +327,10 @@ const struct backend backend_cuda = {
 
     .attend_relpos = cuda_attend_relpos,
     .attend_prefix = cuda_attend_prefix,
+
+    .join = cuda_join,
+    .sum_ranks = cuda_sum_ranks,
+    .sum_ranks_norm = cuda_sum_ranks_norm,
 
     .step = cuda_step,
     .sample = cuda_sample,

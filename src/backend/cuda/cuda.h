@@ -49,7 +49,8 @@ struct step_data {
 struct choosing {
     struct choice *host; /* pinned, [cap] */
     int cap, n;
-    struct pick *next; /* NULL: nothing is on its way */
+    struct choice *next; /* NULL: nothing is on its way */
+    int32_t first_id;
 };
 
 struct recorder; /* graph.c */
@@ -62,7 +63,8 @@ struct expert_table {
     void *gate_map, *up_map, *down_map; /* device, for the copy engine; NULL where there is none */
 };
 
-struct lt; /* cuBLASLt, or NULL */
+struct lt;    /* cuBLASLt, or NULL */
+struct peers; /* ranks.c: the other devices of a model, or NULL */
 
 struct device {
     int id, n_sm;
@@ -83,6 +85,7 @@ struct device {
     struct expert_table *table;
     int n_table;
     struct lt *lt;
+    struct peers *peers;
     cudaEvent_t *mark; /* [BACKEND_MARKS], NULL until one is asked for */
     struct nvml *nvml;
     char name[32];
@@ -116,7 +119,7 @@ int cuda_staging(struct device *d, size_t bytes, char **out);
 int cuda_step_upload(struct device *d, const struct batch *b, int block_tok,
                      const struct sample_ask *ask);
 int cuda_step(struct device *d, struct kv *kv, const struct batch *b, const struct sample_ask *ask,
-              struct pick *next, struct step_rows *rows);
+              struct choice *next, struct step_rows *rows);
 /* The recorder of d's steps. NULL (with RECTO_CUDA_NO_GRAPH, for comparisons): each is launched op
  * by op. */
 struct recorder *recorder_open(void);
@@ -142,6 +145,14 @@ void lt_close(struct lt *lt);
 /* y = x W^T by the library; false when it does not apply: the caller goes on by itself. */
 bool lt_linear(struct device *d, tensor y, tensor x, const struct weight *w, enum linear_mode mode,
                int *rc);
+
+/* ---- ranks: ranks.c -------------------------------------------------------------------------- */
+int cuda_join(struct device *d, struct comm *c, int rank, int64_t rows, int64_t width);
+void cuda_leave(struct device *d);
+/* RECTO_EDEVICE when a sum of the steps so far was given up. */
+int cuda_check_peers(struct device *d);
+int cuda_sum_ranks(struct device *d, tensor y, tensor part);
+int cuda_sum_ranks_norm(struct device *d, tensor y, tensor part, tensor h, tensor w, float eps);
 
 /* ---- slots by file --------------------------------------------------------------------------- */
 int cuda_linear(struct device *d, tensor y, tensor x, const struct weight *w,
@@ -173,9 +184,9 @@ int cuda_attend(struct device *d, tensor out, tensor q, struct kv *kv, int layer
 
 /* Ids that ask forbids as lists: bounds [n + 1], then the ids, *n_list numbers in all; malloc'd. */
 int32_t *cuda_bans(const struct sample_ask *ask, int n, size_t *n_list);
-int cuda_sample(struct device *d, tensor logits, const struct sample_ask *ask, struct pick *next);
+int cuda_sample(struct device *d, tensor logits, const struct sample_ask *ask, struct choice *next);
 /* The choice of a replayed step is on its way to next [n]. */
-void cuda_expect(struct device *d, struct pick *next, int n);
+void cuda_expect(struct device *d, struct choice *next, const struct sample_ask *ask, int n);
 /* The stream has been waited for: hand out what was chosen. */
 void cuda_deliver(struct device *d);
 

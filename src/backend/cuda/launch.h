@@ -7,6 +7,8 @@
 #ifndef RECTO_BACKEND_CUDA_LAUNCH_H
 #define RECTO_BACKEND_CUDA_LAUNCH_H
 
+#include "backend/sample.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -194,14 +196,31 @@ void launch_kv_store(launch_stream s, void *slab, const void *k, const void *v, 
                      int n_tok, int n_head, int head_dim, int block_tok, bool is_f32);
 
 /* ---- choosing: sample.cu --------------------------------------------------------------------- */
-struct choice {
-    int32_t id, best;      /* best id that is not banned; best of all */
-    float logit, max, sum; /* logit of id; of best; sum of exp(x - max) */
-};
 /* ban: CSR lists; from [n + 1], id [from[n]]. work: launch_choose_work(n) bytes. */
 int64_t launch_choose_work(int n);
 void launch_choose(launch_stream s, struct choice *out, const float *logits, int n, int vocab,
                    const int32_t *ban_from, const int32_t *ban_id, void *work, bool early);
+
+/* ---- ranks: ranks.cu ------------------------------------------------------------------------- */
+enum { LAUNCH_MAX_RANKS = 16, RANK_BLOCKS = 128 };
+/* y += sum over ranks of part, part = 0, h = RMSNorm(y) unless h is NULL. A rank's room, laid out alike on all:
+ *   uint32 count [RANK_BLOCKS]           epochs of this rank's blocks
+ *   uint32 flag [n][RANK_BLOCKS]         epochs of what came from each rank
+ *   mail_at: mail [2][n][mail_bytes]     {number, epoch} pairs
+ *   bulk_at: bulk [2][n][bulk_bytes]     numbers
+ * all zero at first. */
+struct rank_sum {
+    float *y, *part; /* [rows][width], width a multiple of 4 */
+    void *h;         /* [rows][width], bf16 or, h_is_f32, fp32 */
+    const float *norm;
+    float eps;
+    int rows, width, rank, n;
+    bool h_is_f32, overlaps, is_mail;
+    char *room[LAUNCH_MAX_RANKS];
+    int64_t mail_at, bulk_at, mail_bytes, bulk_bytes;
+    int32_t *words; /* host memory: [0] give up; [1] somebody did */
+};
+int launch_sum_ranks(launch_stream s, const struct rank_sum *p); /* a cudaError_t */
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +29,7 @@ static int bans(const struct sample_ask *ask, int32_t *out)
         if (memcmp(o + i, o + len - (n - 1), (size_t)(n - 1) * sizeof *o) == 0 &&
             !is_exempt(g, o[i + n - 1])) {
             if (out)
-                out[n_out] = o[i + n - 1];
+                out[n_out] = o[i + n - 1] - ask->first_id;
             n_out++;
         }
     return n_out;
@@ -49,18 +48,6 @@ int32_t *cuda_bans(const struct sample_ask *ask, int n, size_t *n_list)
     for (int i = 0; i < n; i++)
         list[i + 1] = list[i] + bans(&ask[i], list + n + 1 + list[i]);
     return list;
-}
-
-static struct pick pick_of(const struct choice *c)
-{
-    double norm = (double)c->max + log((double)c->sum);
-    bool all_banned = c->logit == -INFINITY;
-
-    return (struct pick){
-        .id = all_banned ? c->best : c->id,
-        .logp = (float)((all_banned ? c->max : c->logit) - norm),
-        .intervened = c->id != c->best,
-    };
 }
 
 static int make_room(struct device *d, int n)
@@ -98,22 +85,26 @@ out:
     return rc;
 }
 
-void cuda_expect(struct device *d, struct pick *next, int n)
+void cuda_expect(struct device *d, struct choice *next, const struct sample_ask *ask, int n)
 {
     d->choosing.next = next;
     d->choosing.n = n;
+    d->choosing.first_id = n ? ask->first_id : 0; /* the same in all of them */
 }
 
 void cuda_deliver(struct device *d)
 {
     struct choosing *c = &d->choosing;
 
-    for (int i = 0; c->next && i < c->n; i++)
-        c->next[i] = pick_of(&c->host[i]);
+    for (int i = 0; c->next && i < c->n; i++) {
+        c->next[i] = c->host[i];
+        c->next[i].id += c->first_id;
+        c->next[i].best += c->first_id;
+    }
     c->next = NULL;
 }
 
-int cuda_sample(struct device *d, tensor logits, const struct sample_ask *ask, struct pick *next)
+int cuda_sample(struct device *d, tensor logits, const struct sample_ask *ask, struct choice *next)
 {
     const int32_t *from = d->step.ban_from, *id = d->step.ban_id;
     int n = (int)logits.n[0];
@@ -129,6 +120,6 @@ int cuda_sample(struct device *d, tensor logits, const struct sample_ask *ask, s
                   d->overlaps);
     TRY(cuda_launched("sample"));
     TRY(recorder_end(d));
-    cuda_expect(d, next, n);
+    cuda_expect(d, next, ask, n);
     return 0;
 }

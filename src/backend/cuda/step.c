@@ -130,7 +130,7 @@ int cuda_step_upload(struct device *d, const struct batch *b, int block_tok,
 }
 
 int cuda_step(struct device *d, struct kv *kv, const struct batch *b, const struct sample_ask *ask,
-              struct pick *next, struct step_rows *rows)
+              struct choice *next, struct step_rows *rows)
 {
     int rc;
 
@@ -140,6 +140,6 @@ int cuda_step(struct device *d, struct kv *kv, const struct batch *b, const stru
         return 0;
     rc = recorder_begin(d, kv, b->n_tok);
     if (rc > 0)
-        cuda_expect(d, next, b->n_out);
+        cuda_expect(d, next, ask, b->n_out);
     return rc;
 }

@@ -256,7 +256,7 @@ static int sim_attend_prefix(struct device *d, tensor out, tensor q, tensor k, t
 }
 
 static int sim_sample(struct device *d, tensor logits, const struct sample_ask *ask,
-                      struct pick *next)
+                      struct choice *next)
 {
     int64_t n = logits.n[0], vocab = logits.n[1];
 
@@ -266,9 +266,9 @@ static int sim_sample(struct device *d, tensor logits, const struct sample_ask *
 
         if (d->break_every && ask[i].image % d->break_every == 0)
             return err(RECTO_EDEVICE, "device: simulated fault of one page");
-        next[i] = (struct pick){.id = at < sim_page_length(ask[i].image)
-                                          ? sim_page_id(ask[i].image, at, (int)vocab)
-                                          : ask[i].eos};
+        next[i].id = at < sim_page_length(ask[i].image) ? sim_page_id(ask[i].image, at, (int)vocab)
+                                                        : ask[i].eos;
+        next[i] = (struct choice){.id = next[i].id, .best = next[i].id, .sum = 1};
     }
     return 0;
 }
