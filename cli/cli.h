@@ -1,6 +1,6 @@
 /* What the parts of the command line program share: commands, exit codes, engine settings.
- * Everything in cli/ includes recto.h and libinih, and nothing else of the project: what the
- * program can do, any other program can do through the public API. */
+ * Everything in cli/ includes recto.h, and of the project nothing else but eval/ (which includes no
+ * more): what the program can do, any other program can do through the public API. */
 #ifndef RECTO_CLI_H
 #define RECTO_CLI_H
 
@@ -34,6 +34,7 @@ int cmd_inspect(const struct options *o);
 int cmd_verify(const struct options *o);
 int cmd_bench(const struct options *o);
 int bench_loss(const struct options *o);
+int cmd_eval(const struct options *o);
 int cmd_quantize(const struct options *o);
 int cmd_serve(const struct options *o);
 int cmd_key(const struct options *o);

@@ -47,6 +47,13 @@ static const enum option without_effect[] = {
     OPT_CONFIG,
     OPT_MAX_PIXELS,
     OPT_MAX_BYTES,
+    /* of evaluations: they choose what is read and scored; that is in the identity otherwise */
+    OPT_PRED,
+    OPT_IMAGES,
+    OPT_EXPORT,
+    OPT_NORM,
+    OPT_LIMIT,
+    OPT_COMPARE,
     /* of writers: they change files, not what a page was read as */
     OPT_MATH,
     OPT_TABLES,

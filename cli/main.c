@@ -50,6 +50,15 @@ static const struct cmd cmds[] = {
     {"store", FOR_STORE, cmd_store, "check|vacuum|migrate", "look after the jobs of a server",
      "On the data directory of a server that is not running. check: the database, its counters, and the\n"
      "files; exit 3 if something is wrong. vacuum: give back free space. migrate: to this version.\n"},
+    {"eval", FOR_EVAL, cmd_eval, "-o DIR SET",
+     "read pages whose truth is known, and score what was read",
+     "  recto eval -o report SET\n"
+     "  recto eval -o report --pred texts SET\n"
+     "  recto eval --compare report-a report-b\n\n"
+     "SET is a folder with pages/NAME.png (or .pdf, ...) and truth/NAME.txt, .md, .json or .html; the JSON\n"
+     "of OmniDocBench; or the folder of olmOCR-bench. Written are DIR/report.json, report.md and\n"
+     "report.html with the worst pages. An interrupted run goes on with --resume. Bad texts are results:\n"
+     "the exit code is 0 when every page has one, 3 when some could not be read.\n"},
     {"quantize", FOR_QUANTIZE, cmd_quantize, "MODEL", "make a smaller, faster copy of a model",
      "  recto quantize MODEL -o OUT --scheme int8\n\n"
      "OUT is a folder like MODEL, with the decoder's matrices in 8.25 or 4.5 bits a number; vision,\n"

@@ -145,6 +145,14 @@ static int check_unit(struct options *o, const struct option_def *d, const char 
                         d->min, d->max);
 }
 
+/* Does the value start with the name before the space in values, and then =SOMETHING? */
+static bool is_pair(const char *values, const char *value)
+{
+    size_t n = strcspn(values, " ");
+
+    return strncmp(value, values, n) == 0 && value[n] == '=' && value[n + 1];
+}
+
 static int check(struct options *o, enum option k, const char *value, enum option_source source)
 {
     const struct option_def *d = &option_table[k];
@@ -154,6 +162,8 @@ static int check(struct options *o, enum option k, const char *value, enum optio
         return options_fail(o, "%s: '%.60s' is neither yes nor no", from, value);
     if (d->type == TYPE_CHOICE && !in_list(d->values, value))
         return options_fail(o, "%s: '%.60s' is not one of %s", from, value, d->values);
+    if (d->type == TYPE_PAIR && !is_pair(d->values, value))
+        return options_fail(o, "%s: '%.60s' is not %s", from, value, d->values);
     if ((d->type == TYPE_TEXT || d->type == TYPE_LIST) && *value == 0)
         return options_fail(o, "%s: the value is empty", from);
     if ((d->type == TYPE_INT || d->type == TYPE_REAL) && !is_number(d, value))
@@ -205,7 +215,7 @@ static int known(struct options *o, int k, const char *as_typed)
         const char *name;
     } cmds[] = {{FOR_READ, "read"},   {FOR_INSPECT, "inspect"},   {FOR_VERIFY, "verify"},
                 {FOR_BENCH, "bench"}, {FOR_QUANTIZE, "quantize"}, {FOR_SERVE, "serve"},
-                {FOR_KEY, "key"},     {FOR_STORE, "store"}};
+                {FOR_KEY, "key"},     {FOR_STORE, "store"},       {FOR_EVAL, "eval"}};
 
     if (k < 0)
         return options_fail(o, "unknown option %.60s; see recto %s --help", as_typed, o->command);
@@ -216,6 +226,20 @@ static int known(struct options *o, int k, const char *as_typed)
             return options_fail(o, "%.60s belongs to recto %s, not to recto %s", as_typed,
                                 cmds[i].name, o->command);
     return 0;
+}
+
+/* --name FIRST SECOND, kept as FIRST=SECOND. */
+static int take_pair(struct options *o, enum option k, int argc, char **argv)
+{
+    char *pair = NULL;
+
+    if (argc < 3)
+        return options_fail(o, "%s needs two values: %s", argv[0], option_table[k].values);
+    if (asprintf(&pair, "%s=%s", argv[1], argv[2]) < 0)
+        return options_fail(o, "not enough memory");
+    free(o->owned[k]);
+    o->owned[k] = pair;
+    return options_set(o, k, pair, SOURCE_ARGUMENT) < 0 ? -1 : 3;
 }
 
 /* --name, --name=value, --name value; returns how many of argv were used, or -1. */
@@ -232,6 +256,8 @@ static int take_long(struct options *o, int argc, char **argv)
         return options_set(o, k, value ? value : "yes", SOURCE_ARGUMENT) < 0 ? -1 : 1;
     if (argc < 2)
         return options_fail(o, "%s needs a value: %s", argv[0], option_table[k].values);
+    if (option_table[k].type == TYPE_PAIR && !strchr(argv[1], '='))
+        return take_pair(o, k, argc, argv);
     return options_set(o, k, argv[1], SOURCE_ARGUMENT) < 0 ? -1 : 2;
 }
 

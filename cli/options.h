@@ -69,6 +69,12 @@ enum option {
     OPT_WARM_UP,
     OPT_FIXED_OUTPUT,
     OPT_RATE,
+    OPT_PRED,
+    OPT_IMAGES,
+    OPT_EXPORT,
+    OPT_NORM,
+    OPT_LIMIT,
+    OPT_COMPARE,
     OPT_JSON,
     OPT_MODEL,
     OPT_DEVICE,
@@ -140,7 +146,8 @@ enum {
     FOR_SERVE = 32,
     FOR_KEY = 64,
     FOR_STORE = 128,
-    FOR_ALL = 255
+    FOR_EVAL = 256,
+    FOR_ALL = 511
 };
 
 enum option_type {
@@ -149,6 +156,7 @@ enum option_type {
     TYPE_REAL,   /* min..max */
     TYPE_CHOICE, /* one of `values`, parted by | */
     TYPE_TEXT,   /* `values` says what, in the help */
+    TYPE_PAIR, /* two words, NAME DIR; as one word, and so in the environment and the file, NAME=DIR */
     TYPE_LIST, /* as TYPE_TEXT, and may be given again: all of them count; in a variable, with commas between */
     TYPE_SIZE, /* min..max bytes: 512MiB, 5GiB, 100 KB, 1000000 */
     TYPE_TIME, /* min..max seconds: 300, 300s, 5m, 2h, 7d */

@@ -119,7 +119,9 @@ int page_options_from(const struct options *o, struct recto_options *p)
     p->text_layer = text_layer_from(opt_text(o, OPT_TEXT_LAYER));
     if (opt_text(o, OPT_ROTATE))
         p->rotate = rotate_from(opt_text(o, OPT_ROTATE));
-    if (p->temperature == 0 && (opt_given(o, OPT_TOP_P) || opt_given(o, OPT_SEED))) {
+    bool has_other_use = o->mask & FOR_EVAL; /* of the seed: intervals */
+    if (p->temperature == 0 && !has_other_use &&
+        (opt_given(o, OPT_TOP_P) || opt_given(o, OPT_SEED))) {
         say(SAY_ERROR, "%s has no effect without --temperature above 0",
             opt_origin(o, opt_given(o, OPT_TOP_P) ? OPT_TOP_P : OPT_SEED));
         return EXIT_USAGE;
