@@ -4,6 +4,12 @@
 
 #include "cli.h"
 
+/* `recto bench stages [PART]`; an exit code. */
+int bench_stages(const struct options *o);
+
+/* `recto bench compare A.json B.json`; an exit code. */
+int bench_compare(const struct options *o);
+
 /* `recto bench pages INPUT...`: whole pages, from files on disk to Markdown on disk; an exit code. */
 int bench_pages(const struct options *o);
 

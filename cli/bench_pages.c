@@ -272,6 +272,27 @@ static int prepare(struct pages_bench *b)
     return rc == EXIT_FINE ? open_engine(b) : rc;
 }
 
+/* What the last round has written, against the truth where there is one. */
+static void look_at_texts(struct pages_bench *b)
+{
+    struct accuracy_sum *s = accuracy_open();
+    DIR *d = s ? opendir(b->out) : NULL;
+    const struct dirent *e;
+    char path[4400];
+    int doc, page, end;
+
+    while (d && (e = readdir(d))) {
+        end = 0;
+        if (sscanf(e->d_name, "%6d-%4d.md%n", &doc, &page, &end) < 2 || end == 0 || doc >= b->in.n)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", b->out, e->d_name);
+        accuracy_add(s, b->in.in[doc].path, page, path);
+    }
+    if (d)
+        closedir(d);
+    b->accuracy = accuracy_close(s);
+}
+
 static int run_rounds(struct pages_bench *b)
 {
     int warm = (int)opt_int(b->o, OPT_WARM_UP, 1), n = (int)opt_int(b->o, OPT_ROUNDS, 5),
@@ -287,6 +308,8 @@ static int run_rounds(struct pages_bench *b)
             i < warm ? i + 1 : i - warm + 1, r->n_page, r->n_page / r->s);
     }
     b->n_round = n;
+    if (rc == EXIT_FINE && !b->page.ignore_eos)
+        look_at_texts(b);
     return rc;
 }
 
@@ -307,6 +330,7 @@ int bench_pages(const struct options *o)
     recto_options_init(&b.page);
     rc = prepare(&b);
     if (rc == EXIT_FINE) {
+        machine_look(&b.machine);
         report_head(&b);
         rc = run_rounds(&b);
     }
@@ -315,6 +339,8 @@ int bench_pages(const struct options *o)
         report_rounds(&b);
         if (opt_given(o, OPT_JSON))
             rc = report_json(&b, opt_text(o, OPT_JSON));
+        if (rc == EXIT_FINE && opt_given(o, OPT_PLOT))
+            rc = report_plot(&b, opt_text(o, OPT_PLOT));
     }
     recto_close(b.recto);
     remove_out(&b);

@@ -3,6 +3,8 @@
 #define RECTO_CLI_BENCH_PAGES_H
 
 #include "bench.h"
+#include "bench_accuracy.h"
+#include "bench_machine.h"
 #include "inputs.h"
 
 enum { MAX_PAGES_ROUNDS = 100 };
@@ -36,6 +38,8 @@ struct pages_bench {
     double rate;
     int window, n_round;
     struct pages_round round[MAX_PAGES_ROUNDS];
+    struct machine machine;
+    struct accuracy accuracy; /* of the last round */
 };
 
 /* What is measured and on what, before the first round. */
@@ -44,5 +48,7 @@ void report_head(const struct pages_bench *b);
 void report_rounds(const struct pages_bench *b);
 /* All rounds, slowest first. 0, or an exit code after a message. */
 int report_json(const struct pages_bench *b, const char *path);
+/* How long pages took, as shares of them, in the median round. 0, or an exit code after a message. */
+int report_plot(const struct pages_bench *b, const char *path);
 
 #endif

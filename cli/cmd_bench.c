@@ -1,4 +1,6 @@
 #include "bench.h"
+#include "bench_machine.h"
+#include "plot.h"
 #include "progress.h"
 
 #include <stdio.h>
@@ -26,6 +28,7 @@ struct bench {
     const struct options *o;
     struct row row[MAX_ROWS];
     int n_row;
+    struct machine machine;
 };
 
 static double now_s(void)
@@ -157,8 +160,11 @@ static int write_json(const struct bench *b, const struct recto_info *f, const c
     fprintf(
         out,
         "{\"bench\":\"tokens\",\"version\":\"%s\",\"model\":\"%s\",\"backend\":\"%s\",\"kernels\":\"%s\","
-        "\"precision\":\"%s\",\"weights\":\"%s\",\"threads\":%d,\"rows\":[",
-        RECTO_VERSION, f->model_name, f->backend, f->kernels, f->precision, f->weights, f->threads);
+        "\"precision\":\"%s\",\"weights\":\"%s\",\"threads\":%d,\"fixed_output\":%s",
+        RECTO_VERSION, f->model_name, f->backend, f->kernels, f->precision, f->weights, f->threads,
+        b->page.ignore_eos ? "true" : "false");
+    machine_json(&b->machine, out);
+    fputs(",\"rows\":[", out);
     for (int i = 0; i < b->n_row; i++) {
         const struct row *w = &b->row[i];
 
@@ -171,6 +177,32 @@ static int write_json(const struct bench *b, const struct recto_info *f, const c
     }
     fputs("]}\n", out);
     return fclose(out) == 0 ? EXIT_FINE : EXIT_OUTPUT;
+}
+
+static int draw(const struct bench *b, const char *path)
+{
+    static char name[MAX_ROWS][16];
+    struct plot_point output[MAX_ROWS], total[MAX_ROWS];
+    struct plot_series series[] = {{"output tok/s", output, b->n_row},
+                                   {"total tok/s", total, b->n_row}};
+
+    for (int i = 0; i < b->n_row; i++) {
+        const struct row *w = &b->row[i];
+        const struct round m = median(w), *slow = &w->timed[w->n - 1], *fast = &w->timed[0];
+
+        snprintf(name[i], sizeof name[i], "%d", w->c);
+        output[i] = (struct plot_point){name[i], 0, rate(&m, false), rate(slow, false),
+                                        rate(fast, false)};
+        total[i] = (struct plot_point){name[i], 0, rate(&m, true), rate(slow, true),
+                                       rate(fast, true)};
+    }
+    return plot_write(&(struct plot){.title = "recto bench tokens",
+                                     .note = "median of the rounds, with the least and the most",
+                                     .x_label = "pages at once",
+                                     .y_label = "tokens/s",
+                                     .series = series,
+                                     .n_series = 2},
+                      path);
 }
 
 /* "1,4,8" into c; how many, or -1. */
@@ -231,6 +263,8 @@ static int run_tokens(const struct options *o, const int *c, int n)
         return rc;
     recto_get_info(b.recto, &info);
     print_machine(stdout, &info);
+    machine_look(&b.machine);
+    machine_print(&b.machine);
     if (opt_given(o, OPT_FIXED_OUTPUT))
         printf("every page is made %d tokens long: shapes, not text, are measured\n",
                b.page.max_tokens);
@@ -240,32 +274,11 @@ static int run_tokens(const struct options *o, const int *c, int n)
         print_table(&b);
         if (opt_given(o, OPT_JSON))
             rc = write_json(&b, &info, opt_text(o, OPT_JSON));
+        if (rc == EXIT_FINE && opt_given(o, OPT_PLOT))
+            rc = draw(&b, opt_text(o, OPT_PLOT));
     }
     recto_close(b.recto);
     return rc;
-}
-
-static void print_line(void *ctx, const char *line)
-{
-    puts(line);
-    fflush(stdout); /* a stage takes seconds; show each when it is known */
-}
-
-static int bench_stages(const struct options *o)
-{
-    struct recto_settings s;
-    int rc;
-
-    if (o->n_input > 2) {
-        say(SAY_ERROR, "expected: recto bench stages [vision|prefill|decode]");
-        return EXIT_USAGE;
-    }
-    settings_from(o, &s);
-    if (!s.model_dir)
-        announce_default_model();
-    rc = recto_bench_stages(&s, o->n_input == 2 ? o->input[1] : NULL,
-                            (int)opt_int(o, OPT_ROUNDS, 5), print_line, NULL);
-    return rc < 0 ? report_failure(rc) : EXIT_FINE;
 }
 
 static int bench_tokens(const struct options *o)
@@ -290,12 +303,14 @@ int cmd_bench(const struct options *o)
     } what[] = {{"tokens", bench_tokens, 1},
                 {"pages", bench_pages, 1},
                 {"stages", bench_stages, 0},
-                {"loss", bench_loss, 0}};
+                {"loss", bench_loss, 0},
+                {"compare", bench_compare, 0}};
 
     for (size_t i = 0; i < sizeof what / sizeof *what; i++)
         if (o->n_input > what[i].n_operand && strcmp(o->input[0], what[i].name) == 0)
             return what[i].run(o);
-    say(SAY_ERROR, "expected: recto bench tokens IMAGE..., recto bench pages FILE|DIR..., "
-                   "recto bench stages, or recto bench loss IMAGE...");
+    say(SAY_ERROR,
+        "expected: recto bench tokens IMAGE..., recto bench pages FILE|DIR..., "
+        "recto bench stages, recto bench loss IMAGE..., or recto bench compare A.json B.json");
     return EXIT_USAGE;
 }

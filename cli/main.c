@@ -23,11 +23,13 @@ static const struct cmd cmds[] = {
      "  recto verify --preprocess CASES_JSON\n"
      "  recto verify --tokenizer TOKENIZER_JSON CASES_JSON\n\n"
      "Exit: 0 only if everything holds, 3 if something differs.\n"},
-    {"bench", FOR_BENCH, cmd_bench, "pages|tokens|stages|loss [INPUT...]", "measure a model",
+    {"bench", FOR_BENCH, cmd_bench, "pages|tokens|stages|loss|compare [INPUT...]",
+     "measure a model",
      "  recto bench pages -r DIR\n"
      "  recto bench stages [vision|prefill|decode]\n"
      "  recto bench tokens --concurrency 1,4,8 page.png\n"
-     "  recto bench loss --task text page*.png\n\n"
+     "  recto bench loss --task text page*.png\n"
+     "  recto bench compare before.json after.json\n\n"
      "stages: one stage after the other on random input, with the share of what the machine can do at\n"
      "most, measured in the same run.\n\n"
      "loss: the images read with weights as stored, in int8 and in int4: tokens that change, and the\n"
@@ -38,7 +40,9 @@ static const struct cmd cmds[] = {
      "i modulo their number: with one image the work is the same at every c.\n\n"
      "pages: from files on disk to Markdown on disk (in -o DIR, or a folder that goes again): pages/s,\n"
      "latency, time by stage, and what the device says of itself. All files wait at the start, or with\n"
-     "--rate 20 arrive by themselves, 20 a second.\n"},
+     "--rate 20 arrive by themselves, 20 a second. Where truth/NAME.md lies beside pages/NAME.png, how well\n"
+     "they were read is said too.\n\n"
+     "compare: two files of --json, figure by figure, each with the spread of its rounds.\n"},
     {"serve", FOR_SERVE, cmd_serve, "", "answer HTTP requests, and show the web page",
      "OpenAI's chat route, document jobs that survive a restart, and a page for people at\n"
      "http://127.0.0.1:8080/. Clients, keys, proxies: docs/server.md.\n\n"

@@ -76,6 +76,7 @@ enum option {
     OPT_LIMIT,
     OPT_COMPARE,
     OPT_JSON,
+    OPT_PLOT,
     OPT_MODEL,
     OPT_DEVICE,
     OPT_PARALLEL,

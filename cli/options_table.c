@@ -126,6 +126,8 @@ const struct option_def option_table[N_OPT] = {
                      "compare two reports: recto eval --compare A B"},
     [OPT_JSON] = {"json", 0, TYPE_TEXT, FOR_BENCH, "FILE", 0, 0,
                   "write the figures to FILE as JSON too"},
+    [OPT_PLOT] = {"plot", 0, TYPE_TEXT, FOR_BENCH, "FILE", 0, 0,
+                  "draw the figures into FILE as SVG"},
     [OPT_MODEL] = {"model", 'm', TYPE_TEXT,
                    FOR_EVAL | FOR_SERVE | FOR_BENCH | FOR_READ | FOR_INSPECT, "DIR", 0, 0,
                    "config.json, *.safetensors and tokenizer.json (the mini model)"},

@@ -527,10 +527,18 @@ int recto_quantize(const char *model_dir, const char *out, const char *scheme, i
                    recto_line_fn *print, void *ctx);
 
 /* Time vision, prefill and decode of a model on random input, each beside the peaks of the machine measured in the same run;
- * part: "vision", "prefill", "decode", or NULL for all; median of `rounds` (decode: five times as many). RECTO_EUSAGE: no
- * such part, or a device that does not measure its peaks. */
+ * part: "vision", "prefill", "decode", or NULL for all; median of `rounds` (decode: five times as many). `took` is told each
+ * stage's figures besides the lines for people (NULL: nobody is). RECTO_EUSAGE: no such part, or a device that does not measure
+ * its peaks. */
+struct recto_stage {
+    const char *part, *name, *unit; /* "decode", "1 page, empty cache", "tok/s"; static */
+    double median_ms, least_ms, most_ms, rate; /* rate: of the median, in unit */
+    double
+        peak_share; /* of what the machine can do at most, 0..1: of its products, or of its memory for decode */
+};
+typedef void recto_stage_fn(void *ctx, const struct recto_stage *stage);
 int recto_bench_stages(const struct recto_settings *s, const char *part, int rounds,
-                       recto_line_fn *print, void *ctx);
+                       recto_line_fn *print, recto_stage_fn *took, void *ctx);
 
 /* What this build and this CPU can do, one line: "cpu: c avx2 avx512 avx512bf16; cuda: no; helper: jpeg png" */
 const char *recto_features(void);

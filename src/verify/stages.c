@@ -21,6 +21,7 @@ struct stages {
     struct op_sum sums[N_OPS];
     int rounds;
     recto_line_fn *print;
+    recto_stage_fn *took;
     void *ctx;
     unsigned char *pixels; /* of one view of 1024 */
     tensor visual;
@@ -206,6 +207,18 @@ static int time_ops(struct stages *s, const struct stage *g, struct op_sum *tota
     return rc;
 }
 
+static void tell(const struct stages *s, const struct stage *g, const double *ms, int n,
+                 const struct op_sum *total)
+{
+    bool is_quantised = strcmp(g->part, "prefill") == 0 && quant_is(s->model.weights.quantised);
+    double done = (g->by_bytes ? total->bytes : total->flop) / ms[n / 2] * 1e3;
+
+    if (s->took)
+        s->took(s->ctx, &(struct recto_stage){g->part, g->name, g->unit, ms[n / 2], ms[0],
+                                              ms[n - 1], g->units / ms[n / 2] * 1e3,
+                                              done / peak_of(s, g->by_bytes, is_quantised)});
+}
+
 static int measure(struct stages *s, const struct stage *g)
 {
     double ms[MOST_ROUNDS];
@@ -216,6 +229,7 @@ static int measure(struct stages *s, const struct stage *g)
     TRY(time_ops(s, g, &total));
     say(s, "%-8s %-25s median %9.2f ms  [%.2f .. %.2f]  %8.2f %s", g->part, g->name, ms[n / 2],
         ms[0], ms[n - 1], g->units / ms[n / 2] * 1e3, g->unit);
+    tell(s, g, ms, n, &total);
     print_sum(s, g, "the whole stage", &total, ms[n / 2]);
     for (int i = 0; i < N_OPS; i++)
         if (s->sums[i].n)
@@ -296,8 +310,10 @@ static int measure_peaks(struct stages *s)
 
 int stages_measure(const struct stages_ask *ask)
 {
-    struct stages s = {
-        .rounds = MAX(1, MIN(ask->rounds, MOST_ROUNDS)), .print = ask->print, .ctx = ask->ctx};
+    struct stages s = {.rounds = MAX(1, MIN(ask->rounds, MOST_ROUNDS)),
+                       .print = ask->print,
+                       .took = ask->took,
+                       .ctx = ask->ctx};
     int rc;
 
     TRY(check_part(ask->part));

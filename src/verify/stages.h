@@ -11,6 +11,7 @@ struct stages_ask {
     const struct device_opts *dev;
     int kv_block_tok, rounds;
     recto_line_fn *print;
+    recto_stage_fn *took; /* NULL: nobody asks */
     void *ctx;
 };
 
