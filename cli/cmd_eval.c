@@ -21,7 +21,8 @@ static int load_predictions(struct evaluation *e, const char *dir)
     int n = 0;
 
     for (int i = 0; i < e->set.n; i++) {
-        if (eval_pred_load(&e->run.pred[i], &e->set.at[i], dir, 0, &f) < 0)
+        if (eval_pred_load(&e->run.pred[i], &e->set.at[i], dir, e->set.layout == EVAL_OLMOCR, &f) <
+            0)
             return tell(&f);
         n += e->run.pred[i].is_there;
     }
@@ -70,6 +71,25 @@ static int write_reports(struct evaluation *e)
     return rc;
 }
 
+static void print_benchmark(const json_t *sum)
+{
+    const json_t *omni = json_object_get(sum, "omnidoc"), *olm = json_object_get(sum, "olmocr"),
+                 *range = json_object_get(olm, "interval");
+
+    if (omni)
+        printf("OmniDocBench v1.5, computed by recto: Text Edit %.4f, TEDS %.4f, Order Edit %.4f\n",
+               json_number_value(json_object_get(omni, "text_edit")),
+               json_number_value(json_object_get(omni, "teds")),
+               json_number_value(json_object_get(omni, "order_edit")));
+    if (olm)
+        printf(
+            "olmOCR-bench, computed by recto: %.2f %% [%.2f .. %.2f], %lld formulas unrendered\n",
+            100 * json_number_value(json_object_get(olm, "score")),
+            100 * json_number_value(json_array_get(range, 0)),
+            100 * json_number_value(json_array_get(range, 1)),
+            (long long)json_integer_value(json_object_get(olm, "unrendered")));
+}
+
 /* One line for each thing that is known. */
 static void print_result(const struct evaluation *e)
 {
@@ -105,6 +125,7 @@ static void print_result(const struct evaluation *e)
         printf("status: %s\n", status ? status : "");
         free(status);
     }
+    print_benchmark(sum);
     printf("reports: %s/report.html, report.md, report.json\n", e->out);
     json_decref(sum);
     free(all);

@@ -41,7 +41,7 @@ static int send_page(struct evaluation *e, struct flight *f, int page)
 
     in.path = c->file;
     snprintf(number, sizeof number, "%d", c->page);
-    in.pages = c->n_page > 1 ? number : NULL;
+    in.pages = c->n_page > 1 || e->set.layout == EVAL_OLMOCR ? number : NULL;
     int rc = recto_submit(e->engine, &in, &e->page, &f->request[f->n_sent]);
     if (rc == RECTO_EAGAIN)
         return 0;

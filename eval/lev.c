@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The pattern: for each distinct code a row of bits, bit i of it where the pattern has that code at i. */
 struct pattern {
@@ -132,4 +133,29 @@ size_t eval_lev(const struct eval_text *a, const struct eval_text *b)
     /* the shorter one is the pattern: fewer blocks */
     return n_a <= n_b ? distance(a->code + from, n_a, b->code + from, n_b)
                       : distance(b->code + from, n_b, a->code + from, n_a);
+}
+
+size_t eval_lev_inside(const struct eval_text *a, const struct eval_text *b)
+{
+    size_t bottom = a->n, least = a->n;
+    struct pattern p;
+
+    if (a->n == 0)
+        return 0;
+    pattern_make(&p, a->code, a->n);
+    uint64_t *plus = eval_alloc(2 * p.n_block, sizeof *plus), *minus = plus + p.n_block;
+    memset(plus, 255, p.n_block * sizeof *plus);
+    for (size_t j = 0; j < b->n; j++) {
+        const uint64_t *equal = p.row + (size_t)p.slot_row[slot_of(&p, b->code[j])] * p.n_block;
+        struct carry carry = {0, 0}; /* a may begin anywhere: the edge above is 0 */
+
+        for (size_t k = 0; k < p.n_block; k++)
+            carry = step(&plus[k], &minus[k], equal[k], carry,
+                         k + 1 == p.n_block ? (p.n - 1) % 64 : 63);
+        bottom += carry.up - carry.down;
+        least = bottom < least ? bottom : least;
+    }
+    pattern_reset(&p);
+    free(plus);
+    return least;
 }

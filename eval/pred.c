@@ -137,19 +137,31 @@ static int take_json(struct eval_pred *p, const struct eval_case *c, const char 
     return rc;
 }
 
-int eval_pred_load(struct eval_pred *p, const struct eval_case *c, const char *dir, int repeat,
-                   struct eval_fault *f)
+static void load_repeats(struct eval_pred *p, const struct eval_case *c, const char *dir)
+{
+    for (int k = 1;; k++) {
+        char *path = eval_string("%s/%s_repeat%d.md", dir, c->name, k),
+             *text = eval_read_file(path, NULL);
+
+        free(path);
+        if (!text)
+            break;
+        p->repeat = eval_grow(p->repeat, (size_t)k, sizeof *p->repeat);
+        p->repeat[p->n_repeat++] = text;
+    }
+    p->is_there = p->n_repeat > 0;
+    p->md = p->is_there ? eval_copy(p->repeat[0]) : NULL;
+}
+
+int eval_pred_load(struct eval_pred *p, const struct eval_case *c, const char *dir,
+                   bool has_repeats, struct eval_fault *f)
 {
     bool is_whole;
     int rc = 0;
 
     *p = (struct eval_pred){0};
-    if (repeat > 0) {
-        char *path = eval_string("%s/%s_repeat%d.md", dir, c->name, repeat);
-
-        p->md = eval_read_file(path, NULL);
-        free(path);
-        p->is_there = p->md;
+    if (has_repeats) {
+        load_repeats(p, c, dir);
         return 0;
     }
     p->md = find(dir, c, ".md", &is_whole);
@@ -170,6 +182,9 @@ void eval_pred_reset(struct eval_pred *p)
 {
     free(p->md);
     free(p->txt);
+    for (int i = 0; i < p->n_repeat; i++)
+        free(p->repeat[i]);
+    free(p->repeat);
     if (p->has_page)
         recto_page_reset(&p->page);
     *p = (struct eval_pred){0};

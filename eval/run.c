@@ -1,5 +1,7 @@
 #include "run.h"
 
+#include "olm.h"
+#include "omni.h"
 #include "text.h"
 
 #include <libxml/parser.h>
@@ -35,6 +37,10 @@ static void score_one(void *ctx, int i)
     out->is_there = r->pred[i].is_there;
     out->reading = reading_of(&r->pred[i]);
     eval_page_score(&out->score, &r->set->at[i], &r->pred[i]);
+    if (r->set->layout == EVAL_OMNIDOC)
+        out->more = omni_score(r->set->at[i].more, r->pred[i].md ? r->pred[i].md : "");
+    else if (r->set->layout == EVAL_OLMOCR)
+        out->more = olm_score(r->set->at[i].more, &r->pred[i]);
 }
 
 void eval_score(struct eval_run *r, int threads)
@@ -72,21 +78,30 @@ static int by_badness(const void *a, const void *b)
     return x->page - y->page;
 }
 
+/* -1: not known. */
+static double how_bad(const struct eval_run *r, int page)
+{
+    const struct eval_result *one = &r->result[page];
+    const json_t *omni = json_object_get(json_object_get(one->more, "omnidoc"), "text_edit"),
+                 *olm = json_object_get(json_object_get(one->more, "olmocr"), "pass_rate");
+
+    if (json_is_number(omni))
+        return json_number_value(omni);
+    if (json_is_number(olm))
+        return 1 - json_number_value(olm);
+    return one->score.has_text ? eval_rate(one->score.text[r->norm - EVAL_N0].chars) : -1;
+}
+
 int *eval_worst_first(const struct eval_run *r)
 {
     int n = r->set->n, *order = eval_alloc((size_t)n, sizeof *order);
     struct badness *b = eval_alloc((size_t)n, sizeof *b);
-    bool has_text = false;
+    bool is_scored = false;
 
     for (int i = 0; i < n; i++)
-        has_text |= r->result[i].score.has_text;
-    for (int i = 0; i < n; i++) {
-        const struct eval_result *one = &r->result[i];
-        double cer = eval_rate(one->score.text[r->norm - EVAL_N0].chars);
-
-        b[i] = (struct badness){has_text ? one->score.has_text ? cer : -1 : 1 - one->reading.conf,
-                                i};
-    }
+        is_scored |= how_bad(r, i) >= 0;
+    for (int i = 0; i < n; i++)
+        b[i] = (struct badness){is_scored ? how_bad(r, i) : 1 - r->result[i].reading.conf, i};
     qsort(b, (size_t)n, sizeof *b, by_badness);
     for (int i = 0; i < n; i++)
         order[i] = b[i].page;

@@ -18,7 +18,8 @@ struct eval_result {
     bool is_there; /* false: there was no prediction */
     struct eval_reading reading;
     struct eval_page_score score;
-    json_t *more; /* OmniDocBench, olmOCR-bench: what came of the page; NULL for a folder */
+    json_t *
+        more; /* OmniDocBench, olmOCR-bench: what came of the page (omni.h, olm.h); NULL for a folder */
 };
 
 struct eval_run {
@@ -36,16 +37,20 @@ struct eval_run {
 void eval_score(struct eval_run *r, int threads);
 void eval_run_reset(struct eval_run *r); /* frees results, predictions, record, run; not the set */
 
-/* Pages in order of how badly they were read: by CER, or without a truth of the text by confidence, least first. [set->n],
- * free it. */
+/* Pages in order of how badly they were read: by the share of olmOCR-bench's tests that failed, by OmniDocBench's Text Edit, by
+ * CER, or without any of these by confidence. [set->n], free it. */
 int *eval_worst_first(const struct eval_run *r);
 
-/* {"pages":N,"text":{"raw":{"cer":...},"N1":{...},"N2":{...}},"tables":{...},"order":{...},"boxes":{...},"reading":{...}}
+/* {"pages":N,"text":{"raw":{"cer":...},"N1":{...},"N2":{...}},"tables":{...},"order":{...},"boxes":{...},"reading":{...},
+ *  "omnidoc":{...},"olmocr":{...}}
  * over n pages; parts of which nothing is known are missing.
  *   cer, cer_ns, wer  sums of edits / sums of lengths; cer_mean, cer_median over pages; ned the mean over pages
  *   teds, teds_s, order  means over the pages that have tables, an order
  *   loop_rate  pages with an attempt that looped / pages; loops_left  pages that ended so / pages
- *   interventions  of the guard in 1000 tokens */
+ *   interventions  of the guard in 1000 tokens
+ *   omnidoc  each the mean over the pages that have it; overall_nocdm = (100 (1 - text_edit) + 100 teds + 100 (1 -
+ *            formula_edit)) / 3; surplus the letters read that no truth has / letters of all truths
+ *   olmocr  sets: pass rates of the JSONL files; score their mean, with a 95 % interval by 1000 bootstraps within files */
 json_t *eval_summary(const struct eval_run *r, const int *index, int n);
 
 /* The whole report as text: record, summary, groups, pages. Everything but "run" is the same for the same record. */

@@ -45,16 +45,41 @@ static void case_reset(struct eval_case *c)
     free(c->layout);
 }
 
+/* Of several JSONL files in a folder, pdfs/ beside them. */
+static bool is_olmocr(const char *path)
+{
+    char *pdfs = eval_string("%s/pdfs", path);
+    struct eval_fault ignored;
+    struct names list = {0};
+    bool is = eval_is_dir(pdfs) && names_list(&list, path, &ignored) == 0, has = false;
+
+    for (int i = 0; is && i < list.n; i++) {
+        size_t n = strlen(list.name[i]);
+
+        has |= n > 6 && strcmp(list.name[i] + n - 6, ".jsonl") == 0;
+    }
+    names_reset(&list);
+    free(pdfs);
+    return is && has;
+}
+
 static int find_layout(struct eval_set *s, struct eval_fault *f)
 {
     char *pages = eval_string("%s/pages", s->path), *truth = eval_string("%s/truth", s->path);
     int rc = 0;
 
-    if (eval_is_dir(pages) || eval_is_dir(truth))
+    if (eval_is_file(s->path))
+        s->layout = EVAL_OMNIDOC;
+    else if (is_olmocr(s->path))
+        s->layout = EVAL_OLMOCR;
+    else if (eval_is_dir(pages) || eval_is_dir(truth))
         s->layout = EVAL_FOLDER;
     else
-        rc = eval_fail(f, eval_is_dir(s->path) ? RECTO_EKIND : RECTO_ENOTFOUND,
-                       "%s is no set of pages: expected a folder with pages/ and truth/", s->path);
+        rc = eval_fail(
+            f, eval_is_dir(s->path) ? RECTO_EKIND : RECTO_ENOTFOUND,
+            "%s is no set of pages: expected a folder with pages/ and truth/, the JSON of OmniDocBench, or the "
+            "folder of olmOCR-bench (pdfs/ and *.jsonl)",
+            s->path);
     free(pages);
     free(truth);
     return rc;
@@ -69,7 +94,9 @@ int eval_set_open(struct eval_set *s, const char *path, const char *images, int 
     SHA256_Init(&s->hash);
     rc = find_layout(s, f);
     if (rc == 0)
-        rc = set_open_folder(s, f);
+        rc = s->layout == EVAL_FOLDER    ? set_open_folder(s, f)
+             : s->layout == EVAL_OMNIDOC ? set_open_omnidoc(s, images, f)
+                                         : set_open_olmocr(s, f);
     SHA256_End(&s->hash, s->truth_sha256);
     while (limit > 0 && s->n > limit)
         case_reset(&s->at[--s->n]);
@@ -110,7 +137,10 @@ void eval_set_hash_files(const struct eval_set *s, char hex[65])
     for (int i = 0; i < s->n && is_whole; i++) {
         const struct eval_case *c = &s->at[i];
 
-        if (c->page == 1)
+        bool is_same = i > 0 && c->file && s->at[i - 1].file &&
+                       strcmp(c->file, s->at[i - 1].file) == 0;
+
+        if (!is_same) /* pages of one file follow each other */
             is_whole = c->file && hash_file(&h, c->file);
     }
     SHA256_End(&h, hex);

@@ -1,4 +1,5 @@
 /* Sums over pages, as JSON: the one place where they are made; all reports read it. */
+#include "bench_sums.h"
 #include "run.h"
 
 #include "text.h"
@@ -208,5 +209,9 @@ json_t *eval_summary(const struct eval_run *r, const int *index, int n)
     set_known(out, "order", order_sum(r, index, n));
     set_known(out, "boxes", box_sums(r, index, n));
     set_known(out, "reading", reading_sum(r, index, n));
+    if (r->set->layout == EVAL_OMNIDOC)
+        set_known(out, "omnidoc", omni_sum(r, index, n));
+    if (r->set->layout == EVAL_OLMOCR)
+        set_known(out, "olmocr", olm_sum(r, index, n));
     return out;
 }

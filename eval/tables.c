@@ -203,6 +203,50 @@ static void add_reading(struct report_tables *s, const json_t *sum)
                          eval_copy(""), eval_copy(""), eval_copy(""), eval_copy(""));
 }
 
+/* ---- the two benchmarks ----------------------------------------------------------------------- */
+
+static void add_omnidoc(struct report_tables *s, const json_t *sum)
+{
+    const json_t *o = json_object_get(sum, "omnidoc");
+    struct report_table *t = report_tables_add(
+        s, "OmniDocBench v1.5, computed by recto",
+        "Means over pages. Overall needs CDM, which needs TeX; Overall-noCDM has Formula Edit in its place and is no official "
+        "figure. Surplus: letters read that no truth has, over the letters of all truths; the benchmark leaves them unscored.",
+        "Text Edit|Formula Edit|Table Edit|TEDS|TEDS-S|Order Edit|Overall|Overall-noCDM|surplus");
+
+    report_table_row(
+        t, cell_number(json_object_get(o, "text_edit")),
+        cell_number(json_object_get(o, "formula_edit")),
+        cell_number(json_object_get(o, "table_edit")), cell_number(json_object_get(o, "teds")),
+        cell_number(json_object_get(o, "teds_s")), cell_number(json_object_get(o, "order_edit")),
+        eval_copy("–"), cell_number(json_object_get(o, "overall_nocdm")),
+        cell_percent(json_object_get(o, "surplus")));
+}
+
+static void add_olmocr(struct report_tables *s, const json_t *sum)
+{
+    const json_t *o = json_object_get(sum, "olmocr"), *range = json_object_get(o, "interval");
+    struct report_table *t = report_tables_add(
+        s, "olmOCR-bench, computed by recto",
+        "Score: mean over files of the share of tests passed; in brackets 95 % of 1000 bootstraps within files. Formulas that are "
+        "not literally equal are left out as unrendered.",
+        "file|tests|passed|share");
+    const char *name;
+    json_t *one;
+
+    json_object_foreach(json_object_get(o, "sets"), name, one)
+        report_table_row(t, eval_copy(name), cell_count(json_object_get(one, "tests")),
+                         cell_count(json_object_get(one, "passed")),
+                         cell_percent(json_object_get(one, "pass_rate")));
+    report_table_row(t, eval_copy("score"), eval_copy(""), eval_copy(""),
+                     eval_string("%.2f %% [%.2f .. %.2f]",
+                                 100 * json_number_value(json_object_get(o, "score")),
+                                 100 * json_number_value(json_array_get(range, 0)),
+                                 100 * json_number_value(json_array_get(range, 1))));
+    report_table_row(t, eval_copy("unrendered"), cell_count(json_object_get(o, "unrendered")),
+                     eval_copy(""), eval_copy(""));
+}
+
 static void add_fields(struct report_tables *s, const char *title, const char *note,
                        const json_t *obj)
 {
@@ -230,6 +274,10 @@ struct report_tables report_tables_of(const struct eval_run *r)
         all[i] = i;
     json_t *sum = eval_summary(r, all, n);
     free(all);
+    if (json_object_get(sum, "omnidoc"))
+        add_omnidoc(&s, sum);
+    if (json_object_get(sum, "olmocr"))
+        add_olmocr(&s, sum);
     if (json_object_get(sum, "text"))
         add_text(&s, sum);
     for (int a = 0; a < N_EVAL_GROUP; a++)

@@ -20,8 +20,9 @@ void report_tables_reset(struct report_tables *s);
 
 /* For those who make one: begin a table (copies both; columns parted by |), add a row of n_col cells, which it takes. */
 struct report_table *report_tables_add(struct report_tables *s, const char *title, const char *note,
-                         const char *columns);
-void report_table_row(struct report_table *s, ...); /* n_col times char *, to be freed by the table */
+                                       const char *columns);
+void report_table_row(struct report_table *s,
+                      ...); /* n_col times char *, to be freed by the table */
 
 /* "2.34 %", "0.9312", "-" for NULL. */
 char *cell_percent(const json_t *v);

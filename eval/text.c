@@ -159,6 +159,11 @@ static void normalise(struct eval_text *t, utf8proc_option_t options)
     *t = out;
 }
 
+void eval_text_compose(struct eval_text *t)
+{
+    normalise(t, UTF8PROC_DECOMPOSE);
+}
+
 static int32_t plain_mark(int32_t code)
 {
     switch (code) {
@@ -210,6 +215,33 @@ static char *without_marks(const char *utf8, size_t n, size_t *n_out)
     return out;
 }
 
+/* What stands for a character in HTML, which Markdown holds where a text has < or &. */
+static size_t undo_entities(char *s, size_t n)
+{
+    static const struct {
+        const char *name;
+        char as;
+    } known[] = {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&#39;", '\''}};
+    size_t to = 0;
+
+    for (size_t i = 0; i < n; to++) {
+        size_t step = 1;
+
+        s[to] = s[i];
+        for (size_t k = 0; s[i] == '&' && k < sizeof known / sizeof *known; k++) {
+            size_t len = strlen(known[k].name);
+
+            if (len <= n - i && memcmp(s + i, known[k].name, len) == 0) {
+                s[to] = known[k].as;
+                step = len;
+                break;
+            }
+        }
+        i += step;
+    }
+    return to;
+}
+
 struct eval_text eval_text_of(const char *utf8, size_t n, enum eval_norm norm)
 {
     struct eval_text t;
@@ -222,7 +254,8 @@ struct eval_text eval_text_of(const char *utf8, size_t n, enum eval_norm norm)
     }
     size_t n_plain = 0;
     char *plain = without_marks(utf8, n, &n_plain);
-    t = decode(plain ? plain : "", plain ? n_plain : 0);
+    n_plain = plain ? undo_entities(plain, n_plain) : 0;
+    t = decode(plain ? plain : "", n_plain);
     recto_free(plain);
     normalise(&t, UTF8PROC_DECOMPOSE);
     if (norm == EVAL_N2) {

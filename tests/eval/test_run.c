@@ -73,7 +73,7 @@ static void run_set(struct eval_run *r, struct eval_set *s, const char *name, co
         .record = json_pack("{ssss}", "truth_sha256", s->truth_sha256, "normalisation", "N1"),
         .run = json_object()};
     for (int i = 0; i < s->n; i++)
-        if (eval_pred_load(&r->pred[i], &s->at[i], path, 0, &f) < 0)
+        if (eval_pred_load(&r->pred[i], &s->at[i], path, false, &f) < 0)
             fail_msg("%s", f.text);
     eval_score(r, 2);
 }

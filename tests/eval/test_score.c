@@ -114,6 +114,8 @@ static void pairs(void **state)
         {"<table><tr><td>A</td><td>B</td></tr></table>", "A B", 0, 0, 0, 0},
         {"<table><tr><td>A</td><td>B</td></tr></table>", "A C", 1.0 / 3, 1.0 / 2, 1.0 / 2, 1.0 / 3},
         {"**so** $x^2$", "so x^2", 0, 0, 0, 0},
+        {"a < b", "a &lt; b", 0, 0, 0, 0},
+        {"&amp;lt;", "&lt;", 1, 1, 1, 1}, /* "&lt;" and "<" */
     };
 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
