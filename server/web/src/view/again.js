@@ -44,8 +44,10 @@ export function compareBar() {
         const row = openRow();
         const before = asked.get(`${state.jobId} ${state.pageNo}`);
         const isReady = before && row && row.state === 'ended' && row.attempts > before.n;
-        if (bar.hidden === !isReady)
+        const key = isReady ? `${state.jobId} ${state.pageNo} ${row.attempts}` : '';
+        if (bar.dataset.key === key)
             return;
+        bar.dataset.key = key;
         bar.hidden = !isReady;
         fill(bar, isReady && [icon('loop'), h('span', t('again.ready', { n: state.pageNo })),
             h('button', { type: 'button', id: 'compare', onclick: () => compare(before) }, t('again.compare'))]);

@@ -65,21 +65,20 @@ function setMode(mode) {
 
 /* ---- the text ---------------------------------------------------------------------------------------------------- */
 
-let drawn = '';
 function draw(body, why, foot) {
     const row = openRow();
     const page = state.page;
     drawWhy(why, row, page);
     drawFacts(foot, row, page?.data);
     if (state.live && state.textMode === 'rendered') {
-        drawn = '';
+        body.drawn = null;
         drawLive(body);
         return;
     }
     const key = [state.jobId, state.pageNo, state.textMode, row?.state, row?.status, !!page?.data, page?.edited, row?.best].join();
-    if (key === drawn && page?.data === body.data && !state.live)
+    if (key === body.drawn && page?.data === body.data && !state.live)
         return;
-    drawn = key;
+    body.drawn = key;
     body.data = page?.data;
     delete body.dataset.live;
     if (state.textMode === 'raw' && (state.live || page?.data))
