@@ -160,6 +160,7 @@ static inline void start(struct client *c)
     snprintf(n_page, sizeof n_page, "%d", c->n_page);
     assert_int_equal(pipe(out) + pipe(in), 0);
     c->pid = fork();
+    assert_true(c->pid >= 0); /* stop() kills it: -1 would be everybody */
     if (c->pid == 0) {
         dup2(out[1], 1);
         dup2(in[0], 0);
