@@ -189,7 +189,13 @@ static bool is_one_of(const char *name, const char *list)
     return strstr(list, name) != NULL;
 }
 
-static void check_writers(const struct recto_page *p)
+/* An archive takes longer than all other formats together: only now and then. */
+static bool is_due(const struct recto_format *f, size_t n)
+{
+    return f->is_text || (strcmp(f->name, "docx") == 0 && n % 32 == 0);
+}
+
+static void check_writers(const struct recto_page *p, size_t n_input)
 {
     const struct recto_format *f;
 
@@ -197,8 +203,8 @@ static void check_writers(const struct recto_page *p)
         char *out;
         size_t n;
 
-        if (!f->is_text && strcmp(f->name, "docx") != 0)
-            continue; /* made of the document's own pages, of which there is none */
+        if (!is_due(f, n_input))
+            continue; /* or made of the document's own pages, of which there is none */
         must(recto_write(f->name, &p, 1, &out, &n) == 0, f->name);
         if (!f->is_text) {
             must(n > 4 && memcmp(out, "PK\3\4", 4) == 0, "archive");
@@ -214,8 +220,7 @@ static void check_writers(const struct recto_page *p)
         free(out);
     }
     check_json(p);
-    check_json_as(p, "mineru");
-    check_json_as(p, "docling");
+    check_json_as(p, n_input % 2 ? "mineru" : "docling");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -239,7 +244,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         free(id);
     }
     check_page(&page);
-    check_writers(&page);
+    check_writers(&page, n);
     recto_page_reset(&page);
     return 0;
 }
