@@ -21,21 +21,38 @@ const char *eval_pred_text(const struct eval_case *c, const struct eval_pred *p)
     return text ? text : "";
 }
 
-static struct eval_text_score compare(const char *truth, const char *text, enum eval_norm norm)
+static struct eval_text_score compare(const struct eval_text *a, const struct eval_text *b)
 {
-    struct eval_text a = eval_text_of(truth, strlen(truth), norm);
-    struct eval_text b = eval_text_of(text, strlen(text), norm);
-    struct eval_text_score s = {.chars = eval_char_errors(&a, &b),
-                                .words = eval_word_errors(&a, &b)};
-    size_t longer = a.n > b.n ? a.n : b.n;
+    struct eval_text_score s = {.chars = eval_char_errors(a, b),
+                                .chars_ns = eval_char_errors_ns(a, b),
+                                .words = eval_word_errors(a, b)};
+    size_t longer = a->n > b->n ? a->n : b->n;
 
     s.ned = longer ? (double)s.chars.edits / (double)longer : 0;
-    eval_text_squeeze(&a);
-    eval_text_squeeze(&b);
-    s.chars_ns = eval_char_errors(&a, &b);
-    eval_text_reset(&a);
-    eval_text_reset(&b);
     return s;
+}
+
+/* N2 is made of N1: to take the marks off is most of the work. */
+static void compare_all(const char *truth, const char *text, struct eval_text_score *score)
+{
+    struct eval_text a, b;
+
+    for (int k = 0; k < N_EVAL_NORM; k++) {
+        enum eval_norm norm = (enum eval_norm)(EVAL_N0 + k);
+
+        if (norm == EVAL_N2) {
+            eval_text_fold(&a);
+            eval_text_fold(&b);
+        } else {
+            a = eval_text_of(truth, strlen(truth), norm);
+            b = eval_text_of(text, strlen(text), norm);
+        }
+        score[k] = compare(&a, &b);
+        if (norm != EVAL_N1) {
+            eval_text_reset(&a);
+            eval_text_reset(&b);
+        }
+    }
 }
 
 /* ---- pairs of texts -------------------------------------------------------------------------- */
@@ -226,8 +243,8 @@ void eval_page_score(struct eval_page_score *s, const struct eval_case *c,
 
     *s = (struct eval_page_score){.has_text = c->md || c->txt,
                                   .has_boxes = c->layout && p->has_page};
-    for (int i = 0; i < N_EVAL_NORM && s->has_text; i++)
-        s->text[i] = compare(eval_truth_text(c), text, (enum eval_norm)(EVAL_N0 + i));
+    if (s->has_text)
+        compare_all(eval_truth_text(c), text, s->text);
     if (c->tables || c->md)
         score_tables(&s->table, c, p->md ? p->md : "");
     if (c->layout)

@@ -215,6 +215,14 @@ static char *without_marks(const char *utf8, size_t n, size_t *n_out)
     return out;
 }
 
+void eval_text_fold(struct eval_text *t)
+{
+    normalise(t, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD);
+    for (size_t i = 0; i < t->n; i++)
+        t->code[i] = plain_mark(t->code[i]);
+    collapse(t);
+}
+
 /* What stands for a character in HTML, which Markdown holds where a text has < or &. */
 static size_t undo_entities(char *s, size_t n)
 {
@@ -258,12 +266,9 @@ struct eval_text eval_text_of(const char *utf8, size_t n, enum eval_norm norm)
     t = decode(plain ? plain : "", n_plain);
     recto_free(plain);
     normalise(&t, UTF8PROC_DECOMPOSE);
-    if (norm == EVAL_N2) {
-        normalise(&t, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD);
-        for (size_t i = 0; i < t.n; i++)
-            t.code[i] = plain_mark(t.code[i]);
-    }
     collapse(&t);
+    if (norm == EVAL_N2)
+        eval_text_fold(&t);
     return t;
 }
 

@@ -26,6 +26,8 @@ const char *eval_norm_name(enum eval_norm norm);
 
 /* From UTF-8; a byte that is not part of it counts as U+FFFD. Free with eval_text_reset. */
 struct eval_text eval_text_of(const char *utf8, size_t n, enum eval_norm norm);
+/* N1 to N2, in place. */
+void eval_text_fold(struct eval_text *t);
 /* NFC, in place. */
 void eval_text_compose(struct eval_text *t);
 /* Without white space: the texts of CER-ns, for scripts that have none. */
