@@ -46,8 +46,9 @@ def test_figures():
             assert re.fullmatch(r"# (HELP|TYPE) recto_[a-z_]+ .+|recto_[a-z_]+(\{[^}]*\})? [-+0-9.e]+(Inf)?", line), line
         assert s.metric("recto_pages_total") == 1 and s.metric("recto_ready") == 1
         assert 'recto_http_requests_total{route="/v1/chat/completions",method="POST",code="200"} 1' in text
-        stats = s.json("GET", "/v1/stats?history=1")[1]
-        assert stats["devices"][0]["power_w"] is None and len(stats["history"]) >= 1 and stats["host"]["disk_free_bytes"] > 0
+        assert wait_for(lambda: s.json("GET", "/v1/stats?history=1")[1]["history"], 5)  # a sample a second
+        stats = s.json("GET", "/v1/stats")[1]
+        assert stats["devices"][0]["power_w"] is None and stats["host"]["disk_free_bytes"] > 0
 
 
 def test_drain():
