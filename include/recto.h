@@ -147,6 +147,8 @@ struct recto_options {
     bool whole_view;     /* the global view only: no tiles, whatever a page's size */
     bool
         stream; /* RECTO_EVENT_TEXT while the page is read; it is then read once, whatever comes out */
+    bool preview; /* RECTO_EVENT_TEXT of a page's first reading; it may still be read again, so what
+                     counts is the page that comes */
     /* A page that went round, was cut short, gave no text or little confidence is read again in other ways, at most so many
      * times (0..RECTO_RETRIES_MAX, default 3); the best reading is kept, and all are listed in recto_page.attempt. */
     int retries;

@@ -50,8 +50,11 @@ struct secret { /* a password, as long as its job may need it */
 struct jobs_watch {
     struct jobs_watch *next;
     struct jobs *jobs;
-    jobs_event_fn *fn;
+    jobs_event_fn *fn; /* NULL: it follows the text of a page */
     void *ctx;
+    jobs_text_fn *text_fn;
+    char id[ID_BYTES];
+    int page;
 };
 
 struct jobs {
@@ -64,6 +67,9 @@ struct jobs {
         blob_lock; /* from a blob's arrival to its row; from looking for rows to its removal */
     pthread_mutex_t watch_lock;
     struct jobs_watch *watch;
+    pthread_mutex_t text_lock;
+    struct jobs_watch *text_watch;
+    struct live_text *live_text; /* of pages that are being read */
     pthread_mutex_t secret_lock;
     struct secret *secret;
     pthread_mutex_t idem_lock;
@@ -107,6 +113,9 @@ void desk_remove_files(struct jobs *j, const char *id);
 
 char *jobs_password(struct jobs *j, const char *id); /* owned by the caller; NULL: none */
 void jobs_set_password(struct jobs *j, const char *id, const char *password);
+/* preview.c, reader's thread: more text of a page; it has ended. */
+void preview_add(struct jobs *j, const char *id, int page, int attempt, const char *text, size_t n);
+void preview_end(struct jobs *j, const char *id, int page);
 /* An Idempotency-Key's request begins: *answer is what was answered before; NULL: it is to be done, then jobs_idem_end. */
 int jobs_idem_begin(struct jobs *j, const char *owner, const struct store_idem *idem,
                     json_t **answer);

@@ -22,10 +22,30 @@ void flight_free(struct flight *f)
 }
 
 /* ---- events, on the reader's thread --------------------------------------------------------------------------------------------- */
+/* Which page of the job that is, and its attempt; 0: none of the flight's. */
+static int page_of(const struct flight *f, int number, int *attempt)
+{
+    for (int i = 0; i < f->n_page; i++)
+        if (f->page[i].input_page == number) {
+            *attempt = f->page[i].n_attempt + 1;
+            return f->page[i].page;
+        }
+    return 0;
+}
+
+static void on_text(struct flight *f, const struct recto_event *ev)
+{
+    int attempt, page = page_of(f, ev->number, &attempt);
+
+    if (page)
+        preview_add(f->jobs, f->job.id, page, attempt, ev->text, ev->n_text);
+}
+
 static void on_event(void *ctx, struct recto_event *ev)
 {
     struct flight *f = ctx;
     struct note note = {.flight = f, .number = ev->number};
+    int attempt;
 
     switch (ev->kind) {
     case RECTO_EVENT_STARTED:
@@ -33,11 +53,13 @@ static void on_event(void *ctx, struct recto_event *ev)
         break;
     case RECTO_EVENT_PAGE:
         note.what = NOTE_PAGE;
+        preview_end(f->jobs, f->job.id, page_of(f, ev->number, &attempt));
         break;
     case RECTO_EVENT_DONE:
         note.what = NOTE_DONE;
         break;
     case RECTO_EVENT_TEXT:
+        on_text(f, ev);
         return;
     }
     note.page = ev->page;
@@ -79,6 +101,7 @@ static int submit_to_engine(struct flight *f, const char *path, const char *name
     o.priority = f->page[0].class;
     o.caller = hash_of(f->job.owner);
     o.job = (uint64_t)f->job.key;
+    o.preview = true;
     int rc = reader_submit(f->jobs->set.reader, &in, &o, on_event, f, &f->request);
     free(pages);
     return rc;

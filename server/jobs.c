@@ -50,12 +50,14 @@ void jobs_unwatch(struct jobs_watch *w)
 {
     if (!w)
         return;
-    pthread_mutex_lock(&w->jobs->watch_lock);
-    struct jobs_watch **at = &w->jobs->watch;
+    pthread_mutex_t *lock = w->fn ? &w->jobs->watch_lock : &w->jobs->text_lock;
+    struct jobs_watch **at = w->fn ? &w->jobs->watch : &w->jobs->text_watch;
+
+    pthread_mutex_lock(lock);
     while (*at != w)
         at = &(*at)->next;
     *at = w->next;
-    pthread_mutex_unlock(&w->jobs->watch_lock);
+    pthread_mutex_unlock(lock);
     free(w);
 }
 
@@ -103,8 +105,8 @@ void jobs_set_password(struct jobs *j, const char *id, const char *password)
 /* ---- open and close -------------------------------------------------------------------------------------------------------------- */
 static pthread_mutex_t *lock_at(struct jobs *j, int i)
 {
-    pthread_mutex_t *all[] = {&j->blob_lock, &j->watch_lock, &j->secret_lock,
-                              &j->idem_lock, &j->make_lock,  &j->lock};
+    pthread_mutex_t *all[] = {&j->blob_lock, &j->watch_lock, &j->secret_lock, &j->idem_lock,
+                              &j->make_lock, &j->lock,       &j->text_lock};
 
     return i < (int)(sizeof all / sizeof *all) ? all[i] : NULL;
 }

@@ -151,7 +151,7 @@ static void on_token(struct request *q, struct pick pick)
     watch_tables(&g->table, tokenizer_piece(&r->tokenizer, pick.id));
     if (g->ask.frees_tables)
         q->sampler.guard.n = g->table.is_in ? 0 : MAX(g->ask.guard_n, 0);
-    if (g->job->book->opt.stream && g->ask.rung == RUNG_FIRST)
+    if ((g->job->book->opt.stream || g->job->book->opt.preview) && g->ask.rung == RUNG_FIRST)
         stream(g, pick.id);
 }
 

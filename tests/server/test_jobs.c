@@ -1,6 +1,8 @@
 /* Jobs over a scripted engine: from the upload to the last page, and what owners do in between. */
 #include "desk_room.h"
 
+#include <pthread.h>
+
 static void a_document_is_read_to_its_end(void **state)
 {
     struct room m;
@@ -292,6 +294,45 @@ static void a_request_sent_twice_makes_one_job(void **state)
     room_close(&m);
 }
 
+/* ---- text while a page is read ---------------------------------------------------------------------------------------------------- */
+struct follower {
+    pthread_mutex_t lock;
+    struct buf text;
+    int n_piece, n_wrong;
+};
+
+static void follow(void *ctx, const char *job, int page, int attempt, size_t offset,
+                   const char *text, size_t n)
+{
+    struct follower *f = ctx;
+
+    pthread_mutex_lock(&f->lock);
+    f->n_wrong += page != 2 || attempt != 1 || offset != f->text.n;
+    f->n_piece++;
+    buf_add(&f->text, text, n);
+    pthread_mutex_unlock(&f->lock);
+}
+
+static void the_text_of_a_page_can_be_followed(void **state)
+{
+    struct follower f = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct jobs_watch *w;
+    struct room m;
+    char id[40];
+
+    room_open(&m, "{'pages': [{'text': 'the quick brown fox of page {page}', 'token_ms': 20}]}");
+    room_add(&m, "anna", 3, "{'rotate':0}", id);
+    assert_int_equal(jobs_watch_text(m.jobs, "bert", id, 2, follow, &f, &w), JOBS_NOT_FOUND);
+    assert_int_equal(jobs_watch_text(m.jobs, "anna", id, 2, follow, &f, &w), 0);
+    json_decref(room_wait(&m, id));
+    jobs_unwatch(w);
+    assert_string_equal(f.text.p, "the quick brown fox of page 2");
+    assert_true(f.n_piece > 3);
+    assert_int_equal(f.n_wrong, 0);
+    buf_reset(&f.text);
+    room_close(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +344,7 @@ int main(void)
         cmocka_unit_test(what_is_deleted_is_gone),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(a_request_sent_twice_makes_one_job),
+        cmocka_unit_test(the_text_of_a_page_can_be_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
