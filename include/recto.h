@@ -341,7 +341,7 @@ void recto_hold(struct recto *r, bool held);
 
 enum recto_event_kind {
     RECTO_EVENT_STARTED, /* the page was decoded and waits for the model; page->width, height, tiles are set */
-    RECTO_EVENT_TEXT, /* more text of a page (only with options.stream): whole UTF-8 characters, markers included */
+    RECTO_EVENT_TEXT, /* more text of a page (with options.stream or preview): whole UTF-8 characters, markers included */
     RECTO_EVENT_PAGE, /* the page is done: page has everything */
     RECTO_EVENT_DONE, /* no more events of this request */
 };

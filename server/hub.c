@@ -15,9 +15,9 @@ enum { CAP = 256 << 10, ROOM = 64 << 10, PIECE = 200, LOOK_MS = 50 };
 struct client {
     struct hub *hub;
     struct stream *stream;
-    char owner[AUTH_OWNER_MAX], job[ROUTE_PARAM_MAX], watch_job[ROUTE_PARAM_MAX];
+    struct jobs_watch *text; /* of the page whose text it follows; NULL: none */
+    char owner[AUTH_OWNER_MAX], job[ROUTE_PARAM_MAX];
     bool all_owners, is_live, wants_stats, has_begun;
-    int watch_page;
     uint64_t seq; /* told up to here; the pump's while not live */
     bool from_now;
     struct client *next;
@@ -101,6 +101,23 @@ static void on_commit(void *ctx, const struct jobs_event *ev)
     pthread_mutex_unlock(&h->lock);
 }
 
+/* ---- text of a page that is being read: on the reader's thread --------------------------------------------------------- */
+static void on_text(void *ctx, const char *job, int page, int attempt, size_t offset,
+                    const char *text, size_t n)
+{
+    json_t *v = json_pack("{s:s, s:i, s:i, s:I, s:s%}", "job", job, "page", page, "attempt",
+                          attempt, "offset", (json_int_t)offset, "text", text, n);
+    char *data = json_dumps(v, JSON_COMPACT);
+    struct client *c = ctx;
+    struct text t = {0};
+
+    text_fmt(&t, "event: text\ndata: %s\n\n", data);
+    stream_write(c->stream, t.p, t.n);
+    text_reset(&t);
+    free(data);
+    json_decref(v);
+}
+
 /* ---- catching up: on the pump's thread -------------------------------------------------------------------------------- */
 struct piece {
     struct client *client;
@@ -170,6 +187,7 @@ static bool catch_up(struct hub *h, struct client *c)
 
 static void drop(struct hub *h, struct client *c)
 {
+    jobs_unwatch(c->text);
     pinger_remove(h->server->pinger, c->stream);
     stream_release(c->stream);
     metrics_sse(h->server->metrics, -1);
@@ -302,14 +320,15 @@ void hub_subscribe(struct hub *h, struct request *q, const struct hub_wish *wish
     c->all_owners = !wish->owner;
     snprintf(c->owner, sizeof c->owner, "%s", wish->owner ? wish->owner : "");
     snprintf(c->job, sizeof c->job, "%s", wish->job ? wish->job : "");
-    snprintf(c->watch_job, sizeof c->watch_job, "%s", wish->watch_job ? wish->watch_job : "");
-    c->watch_page = wish->watch_page;
     c->seq = wish->after;
     c->from_now = wish->from_now;
     c->wants_stats = wish->stats;
     answer_stream(q, "text/event-stream", c->stream);
     metrics_sse(h->server->metrics, 1);
     pinger_add(h->server->pinger, c->stream);
+    if (wish->watch_job) /* a failure: the job has gone, so nothing comes of it */
+        jobs_watch_text(h->jobs, wish->owner, wish->watch_job, wish->watch_page, on_text, c,
+                        &c->text);
     pthread_mutex_lock(&h->lock);
     c->next = h->client;
     h->client = c;

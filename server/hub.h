@@ -25,10 +25,10 @@ struct hub_wish {
     uint64_t after;
     bool from_now;         /* instead of `after` */
     bool stats;            /* the figures of /v1/stats, each second */
-    const char *watch_job; /* partial text of this page; NULL */
+    const char *watch_job; /* the text of this page while it is read; NULL: of none */
     int watch_page;
 };
-/* Answer q with a stream. */
+/* Answer q with a stream. Of a watched job that is not there, or another's, nothing is said. */
 void hub_subscribe(struct hub *h, struct request *q, const struct hub_wish *wish);
 /* Run q's handler again when the job has an event after `seq`, or after so many seconds; the caller has
  * returned RUN_LATER. */

@@ -213,6 +213,18 @@ def test_stats_in_the_stream():
     assert stats and stats[0]["limits"]["upload_bytes"] and "devices" in stats[0], got
 
 
+def test_text_while_reading():
+    """The text of a page comes in pieces, each where the one before it ended, and together they are what was read."""
+    _, _, job = post(form(("file", "w.pdf", pdf(2)), ("options", None, b'{"rotate": 0}')), slow)
+    got = read_events(slow, f"/v1/jobs/{job['id']}/events?watch=2&after=0", lambda kind, data: kind == "job" and data["state"] == "done")
+    pieces, so_far = [e[2] for e in got if e[1] == "text"], ""
+    for p in pieces:
+        assert (p["job"], p["page"], p["attempt"], p["offset"]) == (job["id"], 2, 1, len(so_far.encode())), p
+        so_far += p["text"]
+    read = slow.call("GET", f"/v1/jobs/{job['id']}/pages/2.md")[2].decode()
+    assert len(pieces) > 3 and so_far.strip() == read.strip(), (len(pieces), so_far, read)
+
+
 def test_long_poll():
     _, _, job = post(form(("file", "h.pdf", pdf(2))), slow)
     seq, seen = job["seq"], 0
@@ -314,5 +326,5 @@ SLOW = [{"text": "word ", "repeat": "and {page} ", "times": 20, "token_ms": 10}]
 with Server("--max-upload", "4MiB", "--rate", "0", "--drain-grace", "0") as server, \
         Server("--rate", "0", "--max-seqs", "2", script=SLOW) as slow:
     run([test_upload, test_raw_upload, test_several_files, test_refused_uploads, test_boundary_in_content, test_names_are_data,
-         test_big_uploads, test_idempotency, test_events, test_events_while_reading, test_stats_in_the_stream, test_long_poll,
+         test_big_uploads, test_idempotency, test_events, test_events_while_reading, test_stats_in_the_stream, test_text_while_reading, test_long_poll,
          test_cancel_delete_rename, test_edits, test_files_are_guarded, test_whose_jobs, test_restart])
