@@ -13,6 +13,7 @@ from serve import RECTO, SOURCE, Server, chat_body, image_part, pdf, run, wait_f
 
 ENV = {**os.environ, "RECTO_CONFIG": "/dev/null"}
 SLOW = [{"text": "word ", "repeat": "and {page} ", "times": 15, "token_ms": 10}]
+SLOWER = [{**SLOW[0], "token_ms": 25}]  # a page takes over two seconds, however fast the machine is
 CHAT = "/v1/chat/completions"
 
 
@@ -53,7 +54,7 @@ def test_figures():
 
 def test_drain():
     """SIGTERM: not ready at once, everything goes on for the grace; then new work is refused and what runs ends."""
-    with Server("--drain-grace", "5", "--drain-timeout", "20", script=SLOW) as s:
+    with Server("--drain-grace", "5", "--drain-timeout", "20", script=SLOWER) as s:
         done = {}
 
         def ask(name):
