@@ -163,11 +163,14 @@ static struct part whole(int64_t n_out, int64_t n_in)
 static const void *take_part(const struct part *p, const void *data, int64_t row_bytes,
                              int64_t from, int64_t bytes, void **copy)
 {
-    const char *first = (const char *)data + p->row * row_bytes;
+    const char *first;
 
     *copy = NULL;
-    if (!data || bytes == row_bytes)
-        return data ? first : NULL;
+    if (!data) /* a checkpoint of shapes alone, as the simulated device opens */
+        return NULL;
+    first = (const char *)data + p->row * row_bytes;
+    if (bytes == row_bytes)
+        return first;
     *copy = mem_alloc((size_t)(p->n_row * bytes));
     for (int64_t r = 0; r < p->n_row; r++)
         memcpy((char *)*copy + r * bytes, first + r * row_bytes + from, (size_t)bytes);
