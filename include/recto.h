@@ -66,7 +66,7 @@ struct recto_settings {
     const char *device;    /* "cpu"; "cuda", "cuda:1", "cuda:0,1", "cuda:all" */
     const char *precision; /* "auto" (bf16 products where the CPU has them), "bf16", "fp32" */
     const char *
-        cpu_kernels; /* "auto", or at most this: "c", "avx2", "avx512", "avx512vnni", "avx512bf16" */
+        cpu_kernels; /* "auto", or at most this: "c", "avx2", "avx512", "avx512vnni", "avx512bf16", "amx" */
     const char *router; /* "fp32" (default) or "bf16", as the published runs had it */
     int threads;        /* 0: as many as the process may use */
     int kv_block_tok;   /* tokens in a KV block: 16, 32 or 64; 0: the backend's choice */

@@ -111,7 +111,7 @@ static int check_words(const struct recto_settings *s)
 {
     static const char *const precisions[] = {"auto", "bf16", "fp32", NULL};
     static const char *const kernels[] = {"auto",       "c",          "avx2", "avx512",
-                                          "avx512vnni", "avx512bf16", NULL};
+                                          "avx512vnni", "avx512bf16", "amx",  NULL};
     static const char *const routers[] = {"fp32", "bf16", NULL};
     enum weight_kind kind;
 
@@ -119,7 +119,8 @@ static int check_words(const struct recto_settings *s)
         return err(RECTO_EUSAGE, "no precision '%s': expected auto, bf16 or fp32", s->precision);
     if (!is_one_of(s->cpu_kernels, kernels))
         return err(RECTO_EUSAGE,
-                   "no CPU kernels '%s': expected auto, c, avx2, avx512, avx512vnni or avx512bf16",
+                   "no CPU kernels '%s': expected auto, c, avx2, avx512, avx512vnni, avx512bf16 "
+                   "or amx",
                    s->cpu_kernels);
     if (!is_one_of(s->router, routers))
         return err(RECTO_EUSAGE, "no router precision '%s': expected fp32 or bf16", s->router);

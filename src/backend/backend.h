@@ -31,7 +31,7 @@ struct device_opts {
         name; /* as asked for: "cpu", or a backend's name and a variant of its own behind a colon */
     const char *precision; /* "auto", "bf16", "fp32" */
     const char *
-        kernels; /* CPU: "auto" or the highest set to use: "c", "avx2", "avx512", "avx512vnni", "avx512bf16" */
+        kernels; /* CPU: "auto" or the highest set to use: "c", "avx2", "avx512", "avx512vnni", "avx512bf16", "amx" */
     bool
         router_bf16; /* round the router's inputs, weights and logits to bf16, as the published runs did */
     int threads; /* CPU: 0 = all usable cores */

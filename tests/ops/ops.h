@@ -105,7 +105,7 @@ static inline struct device *device_of(int isa, const char *precision, int threa
 /* Products of bf16 weights round their inputs in this device. */
 static inline bool rounds_inputs(int isa, const char *precision)
 {
-    return isa == ISA_AVX512BF16 && strcmp(precision, "fp32") != 0;
+    return isa >= ISA_AVX512BF16 && strcmp(precision, "fp32") != 0;
 }
 
 #define EACH_ISA(isa) for (int isa = 0; isa <= (int)cpu_isa_present(); isa++)

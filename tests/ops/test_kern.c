@@ -220,7 +220,7 @@ static void test_round(void **state)
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
-enum { K_MAX = 321, ROWS_MAX = 17, COLS = MUL_PANELS * PANEL };
+enum { K_MAX = 321, ROWS_MAX = 41, COLS = MUL_PANELS * PANEL };
 
 struct mul_case {
     float *x, *w, *y0;         /* exact values: [rows][k], [k][COLS], [rows][COLS] */
@@ -334,7 +334,7 @@ static void test_mul(void **state)
 }
 
 /* Splitting the sum in two calls, the second adding, gives the bits of one call: attention over
- * pages relies on it. */
+ * pages relies on it.  Sums of mul_bb are split where the set allows it. */
 static void check_mul_split(const struct cpu_kern *k, int isa)
 {
     struct mul_case c = mul_case_make(64, 1);
@@ -343,7 +343,9 @@ static void check_mul_split(const struct cpu_kern *k, int isa)
         float whole[ROWS_MAX * COLS], split[ROWS_MAX * COLS];
 
         mul_run(k, &c, kind, whole, 0, 5, 4, false);
-        for (int at = 0; at < 64; at += 16) {
+        int part = kind == 2 ? MAX(16, k->mul_step) : 16;
+
+        for (int at = 0; at < 64; at += part) {
             struct mul m = {.y = split,
                             .x = kind == 2 ? (void *)(c.x_bf16 + at) : (void *)(c.x + at),
                             .w = kind ? (void *)(c.w_bf16 + at * PANEL)
@@ -351,7 +353,7 @@ static void check_mul_split(const struct cpu_kern *k, int isa)
                             .y_stride = COLS,
                             .x_stride = 64,
                             .w_stride = 64 * PANEL,
-                            .k = 16,
+                            .k = part,
                             .rows = 5,
                             .n_panel = 4,
                             .add = at > 0};

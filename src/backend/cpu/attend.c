@@ -29,6 +29,7 @@ void tile_carve(struct tile *t, struct arena *a, int hd, int side)
     t->max = arena_take(a, n * f);
     t->sum = arena_take(a, n * f);
     t->o = arena_take(a, n * (size_t)hd * f);
+    t->values = arena_take(a, STEP_KEYS * (size_t)hd * 2);
     if (!side)
         return;
     t->panels_across = (int)div_up(side, PANEL);
@@ -118,6 +119,50 @@ static void scores(const struct device *d, const struct tile *t, const struct he
     }
 }
 
+/* Values of a run of keys, and how many keys lie between two panels of them. */
+struct values {
+    const char *v;
+    int block_tok;
+};
+
+/* o += p V for n panels of keys from panel p of the step on. */
+static void weigh_run(const struct device *d, const struct tile *t, struct values from, int first,
+                      int p, int n, const char *next)
+{
+    for (int c = 0; c < t->hd; c += MUL_PANELS * PANEL) {
+        struct mul m = {.y = t->o + (int64_t)first * t->hd + c,
+                        .x = (const char *)t->p +
+                             (size_t)(first * STEP_KEYS + p * PANEL) * input_size(d),
+                        .w = from.v + (size_t)(c * from.block_tok) * key_size(d),
+                        .y_stride = t->hd,
+                        .x_stride = STEP_KEYS,
+                        .w_stride = (int64_t)from.block_tok * PANEL,
+                        .k = n * PANEL,
+                        .rows = t->n - first,
+                        .n_panel = MIN(MUL_PANELS, (t->hd - c) / PANEL),
+                        .add = true,
+                        .next = next + (size_t)(c * n * PANEL) * key_size(d)};
+
+        product(d, &m);
+    }
+}
+
+/* A step's values out of blocks shorter than mul_step, side by side. */
+static struct values gather_values(const struct device *d, const struct tile *t,
+                                   const struct head_keys *keys, int key, int n_panel)
+{
+    size_t panel = PANEL * PANEL * key_size(d);
+
+    for (int p = 0; p < n_panel; p++) {
+        const char *v = values_at(d, keys, key + p * PANEL);
+
+        for (int c = 0; c < t->hd / PANEL; c++)
+            memcpy(t->values + (size_t)(c * MUL_PANELS + p) * panel,
+                   v + (size_t)(c * keys->block_tok / PANEL) * panel, panel);
+    }
+    return (struct values){t->values, STEP_KEYS};
+}
+
 /* o += p V, one run of keys inside a block after the other. The keys of the next step are wanted
  * next: part of them with each panel of values. */
 static void weigh(const struct device *d, const struct tile *t, const struct head_keys *keys,
@@ -125,28 +170,17 @@ static void weigh(const struct device *d, const struct tile *t, const struct hea
 {
     int last = t->limit[t->n - 1] - 1;
 
+    if (d->has_bb && keys->block_tok % d->kern.mul_step) {
+        weigh_run(d, t, gather_values(d, t, keys, key, n_panel), first, 0, n_panel,
+                  keys_at(d, t, keys, MIN(key + STEP_KEYS, last / PANEL * PANEL)));
+        return;
+    }
     for (int p = 0, n; p < n_panel; p += n) {
         int at = key + p * PANEL;
-        const char *v = values_at(d, keys, at),
-                   *next = keys_at(d, t, keys, MIN(at + STEP_KEYS, last / PANEL * PANEL));
 
         n = run_in_block(keys, at, n_panel - p);
-        for (int c = 0; c < t->hd; c += MUL_PANELS * PANEL) {
-            struct mul m = {.y = t->o + (int64_t)first * t->hd + c,
-                            .x = (const char *)t->p +
-                                 (size_t)(first * STEP_KEYS + p * PANEL) * input_size(d),
-                            .w = v + (size_t)(c * keys->block_tok) * key_size(d),
-                            .y_stride = t->hd,
-                            .x_stride = STEP_KEYS,
-                            .w_stride = (int64_t)keys->block_tok * PANEL,
-                            .k = n * PANEL,
-                            .rows = t->n - first,
-                            .n_panel = MIN(MUL_PANELS, (t->hd - c) / PANEL),
-                            .add = true,
-                            .next = next + (size_t)(c * n * PANEL) * key_size(d)};
-
-            product(d, &m);
-        }
+        weigh_run(d, t, (struct values){values_at(d, keys, at), keys->block_tok}, first, p, n,
+                  keys_at(d, t, keys, MIN(at + STEP_KEYS, last / PANEL * PANEL)));
     }
 }
 
@@ -191,6 +225,7 @@ void tile_attend(const struct device *d, struct tile *t, const struct head_keys 
     if (!d->has_bb)
         t->p = t->s;
     scale_queries(d, t);
+    d->kern.begin();
     memset(t->o, 0, (size_t)(t->n * t->hd) * sizeof *t->o);
     for (int r = 0; r < t->n; r++) {
         t->max[r] = -INFINITY;
@@ -207,6 +242,7 @@ void tile_attend(const struct device *d, struct tile *t, const struct head_keys 
         weights(d, t, first, key, n_panel);
         weigh(d, t, keys, first, key, n_panel);
     }
+    d->kern.end();
     for (int r = 0; r < t->n; r++) {
         float inv = 1.0f / t->sum[r];
 

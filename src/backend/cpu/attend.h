@@ -37,7 +37,8 @@ struct tile {
     void *q;    /* [n][hd] scaled and in the element type of the products                     */
     float *s, *max, *sum;
     void *p;
-    float *o; /* [n][hd] result                                                             */
+    char *values; /* of a step, side by side: where blocks are shorter than mul_step  */
+    float *o;     /* [n][hd] result                                                             */
     /* Relative position bias; NULL: none. Panels of keys are rows of `panels_across` panels. */
     float *bias_y, *bias_x;
     int bias_y_stride, bias_x_stride, panels_across;

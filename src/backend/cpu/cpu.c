@@ -168,7 +168,8 @@ static int choose_isa(const char *name, enum cpu_isa *isa)
         }
     return err(
         RECTO_EUSAGE,
-        "kernels: no set is called '%s'; use auto, c, avx2, avx512, avx512vnni or avx512bf16",
+        "kernels: no set is called '%s'; use auto, c, avx2, avx512, avx512vnni, avx512bf16 or "
+        "amx",
         name);
 }
 

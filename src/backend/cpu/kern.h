@@ -9,8 +9,8 @@
  *   bf16       [n / 16][k / 2][16][2] bf16: two steps of k next to each other, as VDPBF16PS reads
  *              them; k is padded to even and n to 16, both with zeros
  *
- * Every output is summed over k in rising order (by pairs in mul_bb), whatever rows and n_panel
- * are, so a row gives the same bits alone or among others.
+ * Every output is summed over k in rising order (in mul_bb by groups of mul_step), whatever rows and
+ * n_panel are, so a row gives the same bits alone or among others.
  *
  * The row kernels are one source, kern_rows.h, compiled once for each instruction set; sums run
  * over 16 lanes and then a fixed tree.  They differ between sets only where FMA replaces a product
@@ -24,6 +24,7 @@
 #define PANEL      16 /* columns of a panel                           */
 #define MUL_PANELS 4  /* panels a mul takes at most                   */
 #define STEP_KEYS  64 /* keys of an attention step: MUL_PANELS panels */
+#define CHUNK_MOST 32 /* rows of a product whose sums are kept near       */
 
 /* y[r][p * 16 + j] (+)= sum over k of x[r][k] * w[p][k][j] */
 struct mul {
@@ -103,6 +104,13 @@ struct cpu_kern {
     void (*mul_fb)(const struct mul *m);
     void (*mul_bb)(const struct mul *m);
     bool has_bb; /* mul_bb is faster than mul_fb: products may be taken in bf16 */
+    /* A sum of mul_bb cut in two calls keeps its bits if the first has a multiple of mul_step k. */
+    int mul_step;
+    int chunk_rows; /* rows that suit the products, at most CHUNK_MOST */
+    /* A thread begins a run of products, and ends it: a set may keep a state of the processor in
+     * between.  Products are right outside such a run, too. */
+    void (*begin)(void);
+    void (*end)(void);
 
     /* Inputs of int8 and int4 weights, and products by them */
     void (*quantise)(void *row, const float *x, int64_t n, int group);
@@ -125,7 +133,7 @@ struct cpu_kern {
 };
 
 /* Sets in rising order; each includes the ones before it. */
-enum cpu_isa { ISA_C, ISA_AVX2, ISA_AVX512, ISA_AVX512VNNI, ISA_AVX512BF16, N_ISA };
+enum cpu_isa { ISA_C, ISA_AVX2, ISA_AVX512, ISA_AVX512VNNI, ISA_AVX512BF16, ISA_AMX, N_ISA };
 
 extern const struct cpu_kern cpu_kern_c;
 /* Portable slots of the products by int8 and int4 weights */
@@ -133,7 +141,7 @@ void cpu_quant_c(struct cpu_kern *k);
 
 /* Highest set that this CPU and its operating system can run. */
 enum cpu_isa cpu_isa_present(void);
-/* "c", "avx2", "avx512", "avx512vnni", "avx512bf16" */
+/* "c", "avx2", "avx512", "avx512vnni", "avx512bf16", "amx" */
 const char *cpu_isa_name(enum cpu_isa isa);
 /* Fill every slot for a set that is present. */
 void cpu_kern_init(struct cpu_kern *k, enum cpu_isa isa);
@@ -144,6 +152,7 @@ void cpu_kern_init_x86(struct cpu_kern *k, enum cpu_isa isa);
 void cpu_kern_avx2(struct cpu_kern *k);
 void cpu_kern_avx512(struct cpu_kern *k);
 void cpu_kern_avx512bf16(struct cpu_kern *k);
+void cpu_kern_amx(struct cpu_kern *k);
 void cpu_quant_avx2(struct cpu_kern *k);
 void cpu_quant_vnni(struct cpu_kern *k);
 #endif

@@ -80,11 +80,19 @@ static void c_mul_bb(const struct mul *m)
     c_mul(m, C_BB);
 }
 
+static void c_nothing(void)
+{
+}
+
 const struct cpu_kern cpu_kern_c = {
     .name = "c",
     .mul_ff = c_mul_ff,
     .mul_fb = c_mul_fb,
     .mul_bb = c_mul_bb,
+    .mul_step = 2,
+    .chunk_rows = 24,
+    .begin = c_nothing,
+    .end = c_nothing,
     .round_bf16 = rows_round_bf16,
     .rmsnorm = rows_rmsnorm,
     .layernorm = rows_layernorm,
@@ -94,7 +102,8 @@ const struct cpu_kern cpu_kern_c = {
     .exp = rows_exp,
 };
 
-static const char *const isa_names[N_ISA] = {"c", "avx2", "avx512", "avx512vnni", "avx512bf16"};
+static const char *const isa_names[N_ISA] = {"c",          "avx2",       "avx512",
+                                             "avx512vnni", "avx512bf16", "amx"};
 
 const char *cpu_isa_name(enum cpu_isa isa)
 {

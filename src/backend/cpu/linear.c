@@ -1,7 +1,7 @@
 /* Matrix products: y = x W^T over packed panels.
  *
  * The work is cut into items of 4 panels by at most BLOCK_ROWS rows.  Four panels of a model's
- * matrices fit in the second level cache and are read once an item; chunks of CHUNK_ROWS rows
+ * matrices fit in the second level cache and are read once an item; chunks of chunk_rows rows
  * pass over them, and their sums stay in the first level until bias, activation and addition are
  * done.  A decode step is the same with one row: then each weight is read once, and the speed is
  * that of the memory; several groups of 4 panels are one item then, and every product is told which
@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define BLOCK_ROWS  192
-#define CHUNK_ROWS  24
 #define ITEMS_EACH  5 /* items a thread has at least, if there are as many groups */
 #define SPAN_MOST   8
 #define GROUP_WIDTH (MUL_PANELS * PANEL)
@@ -189,8 +188,8 @@ static void chunk(const struct device *d, struct group at, struct group next, in
     const struct product *p = at.p;
     int64_t panel = at.panel;
 
-    float s[CHUNK_ROWS * GROUP_WIDTH] __attribute__((aligned(64))),
-        u[CHUNK_ROWS * GROUP_WIDTH] __attribute__((aligned(64)));
+    float s[CHUNK_MOST * GROUP_WIDTH] __attribute__((aligned(64))),
+        u[CHUNK_MOST * GROUP_WIDTH] __attribute__((aligned(64)));
     int64_t col = panel * PANEL, width = MIN(GROUP_WIDTH, p->w->n_out - col);
     int n_panel = (int)div_up(width, PANEL), filled = (rows - 1) * GROUP_WIDTH + n_panel * PANEL;
 
@@ -257,17 +256,20 @@ static void products_item(void *ctx, int64_t i, int worker)
         then = first_group(all, MIN(i + pool_threads(all->d->pool), all->n_item - 1));
     const struct product *p = at.p;
     int64_t block = (i - p->first_item) / items_across(p);
-    int64_t per_block = round_up(div_up(p->rows, p->n_block), CHUNK_ROWS), from = block * per_block;
+    int rows = all->d->kern.chunk_rows;
+    int64_t per_block = round_up(div_up(p->rows, p->n_block), rows), from = block * per_block;
     int64_t end = MIN(from + per_block, p->rows),
             last = MIN(at.panel + p->span * MUL_PANELS, p->n_group * MUL_PANELS);
 
+    all->d->kern.begin();
     for (; at.panel < last; at.panel += MUL_PANELS) {
         struct group next = {p, at.panel + MUL_PANELS};
 
-        for (int64_t row = from; row < end; row += CHUNK_ROWS)
-            chunk(all->d, at, next.panel < last ? next : then, row, (int)MIN(CHUNK_ROWS, end - row),
+        for (int64_t row = from; row < end; row += rows)
+            chunk(all->d, at, next.panel < last ? next : then, row, (int)MIN(rows, end - row),
                   row == from);
     }
+    all->d->kern.end();
 }
 
 /* Groups of an item. With few rows an item is over before a stream of weights has got going, so it
@@ -276,7 +278,7 @@ static int64_t span_of(const struct device *d, const struct product *p, int64_t 
 {
     int64_t most = n_group / (pool_threads(d->pool) * ITEMS_EACH);
 
-    return p->rows > CHUNK_ROWS ? 1 : MAX(1, MIN(most, SPAN_MOST));
+    return p->rows > d->kern.chunk_rows ? 1 : MAX(1, MIN(most, SPAN_MOST));
 }
 
 void cpu_products(struct device *d, struct product *p, int n)
