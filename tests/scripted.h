@@ -37,6 +37,7 @@ static inline int scripted_try(struct recto **r, const char *script, struct rect
     set->helper = BIN_DIR "/recto-decode";
     set->device = device;
     rc = recto_open(r, set);
+    set->device = NULL; /* copied; the script is gone */
     unlink(path);
     return rc;
 }
