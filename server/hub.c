@@ -3,23 +3,37 @@
 #include "app.h"
 #include "clock.h"
 #include "jobs.h"
+#include "recent.h"
 #include "stream.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { CAP = 256 << 10, ROOM = 64 << 10, PIECE = 200, LOOK_MS = 50 };
+/* A wave tells every client what has come since the one before: one write each, however many events that are. Waves begin at
+ * least PACE_MS apart and leave four fifths of the time to others; between PORTION clients the pump rests, so that the I/O
+ * threads find time for other requests. */
+enum {
+    CAP = 256 << 10,
+    ROOM = 64 << 10, /* waiting bytes of a client that is told no more for now */
+    PIECE = 200,     /* events of the log at once */
+    PACE_MS = 50,
+    PORTION = 50,
+    REST_US = 1000,
+    IDLE_MS = 1000,
+};
 
 struct client {
     struct hub *hub;
     struct stream *stream;
     struct jobs_watch *text; /* of the page whose text it follows; NULL: none */
     char owner[AUTH_OWNER_MAX], job[ROUTE_PARAM_MAX];
-    bool all_owners, is_live, wants_stats, has_begun;
-    uint64_t seq; /* told up to here; the pump's while not live */
-    bool from_now;
+    bool all_owners, wants_stats, has_begun, from_now;
+    uint64_t seq;     /* told up to here; the pump's */
+    uint64_t n_stats; /* which figures it was told last; the pump's */
     struct client *next;
 };
 
@@ -28,6 +42,7 @@ struct waiter {
     char job[ROUTE_PARAM_MAX];
     uint64_t seq;
     int64_t until_ms;
+    _Atomic bool is_gone; /* its client */
     struct waiter *next;
 };
 
@@ -38,39 +53,33 @@ struct hub {
     struct server *server;
     struct jobs *jobs;
     struct jobs_watch *watch;
+    struct recent *recent;
     struct client *client;
     struct waiter *waiter;
-    uint64_t last_seq; /* of what was committed while we watched */
-    bool is_stopping, has_pump;
+    struct text stats; /* the last figures, as an event */
+    uint64_t n_stats;
+    bool has_news, is_stopping, has_pump;
 };
 
-/* ---- events as text -------------------------------------------------------------------------------------------------- */
-static void put_event(struct text *t, const struct jobs_event *ev)
+static const char *owner_of(const struct client *c)
 {
-    text_fmt(t, "id: %llu\nevent: %s\ndata: %s\n\n", (unsigned long long)ev->seq, ev->type,
-             ev->body);
+    return c->all_owners ? NULL : c->owner;
 }
 
-static bool concerns(const struct client *c, const struct jobs_event *ev)
+static const char *job_of(const struct client *c)
 {
-    return (c->all_owners || strcmp(c->owner, ev->owner) == 0) &&
-           (!*c->job || strcmp(c->job, ev->job) == 0);
+    return *c->job ? c->job : NULL;
+}
+
+/* The lock is held. */
+static void wake_pump(struct hub *h)
+{
+    if (!h->has_news)
+        pthread_cond_signal(&h->wake);
+    h->has_news = true;
 }
 
 /* ---- what is committed: on the store's thread ------------------------------------------------------------------------ */
-static void tell_clients(struct hub *h, const struct jobs_event *ev)
-{
-    struct text t = {0};
-
-    put_event(&t, ev);
-    for (struct client *c = h->client; c; c = c->next)
-        if (c->is_live && ev->seq > c->seq && concerns(c, ev)) {
-            c->seq = ev->seq;
-            stream_write(c->stream, t.p, t.n);
-        }
-    text_reset(&t);
-}
-
 /* The lock is held: those whose time has come run their handler again. ev NULL: only time counts. */
 static void let_waiters_go(struct hub *h, const struct jobs_event *ev)
 {
@@ -80,11 +89,12 @@ static void let_waiters_go(struct hub *h, const struct jobs_event *ev)
         struct waiter *w = *at;
         bool is_meant = ev && ev->seq > w->seq && strcmp(w->job, ev->job) == 0;
 
-        if (!is_meant && now < w->until_ms && !h->is_stopping) {
+        if (!is_meant && now < w->until_ms && !h->is_stopping && !w->is_gone) {
             at = &w->next;
             continue;
         }
         *at = w->next;
+        request_on_gone(w->q, NULL, NULL);
         request_again(w->q);
         free(w);
     }
@@ -94,9 +104,9 @@ static void on_commit(void *ctx, const struct jobs_event *ev)
 {
     struct hub *h = ctx;
 
+    recent_add(h->recent, ev);
     pthread_mutex_lock(&h->lock);
-    h->last_seq = ev->seq;
-    tell_clients(h, ev);
+    wake_pump(h);
     let_waiters_go(h, ev);
     pthread_mutex_unlock(&h->lock);
 }
@@ -129,19 +139,20 @@ static void add_to_piece(void *ctx, const struct jobs_event *ev)
 {
     struct piece *p = ctx;
 
-    put_event(&p->text, ev);
+    text_fmt(&p->text, "id: %llu\nevent: %s\ndata: %s\n\n", (unsigned long long)ev->seq, ev->type,
+             ev->body);
     p->client->seq = ev->seq;
     p->n++;
 }
 
 /* The stream's first lines: how long to wait before asking again, and where the story stands. */
-static void begin(struct client *c, uint64_t last)
+static void begin(struct hub *h, struct client *c)
 {
     char line[80];
     int n;
 
     if (c->from_now)
-        c->seq = last;
+        c->seq = recent_last(h->recent);
     n = snprintf(line, sizeof line, "retry: 2000\nid: %llu\n\n", (unsigned long long)c->seq);
     stream_write(c->stream, line, (size_t)n);
     c->has_begun = true;
@@ -157,21 +168,15 @@ static void tell_reset(struct client *c, uint64_t last)
     c->seq = last;
 }
 
-/* One piece of the log. True: nothing is left of it for now. */
-static bool catch_up(struct hub *h, struct client *c)
+/* One piece of the log. */
+static void catch_up(struct hub *h, struct client *c)
 {
     struct piece p = {.client = c};
     bool is_gone = false;
     uint64_t last = 0;
 
-    if (!c->has_begun) {
-        if (c->from_now)
-            jobs_events(h->jobs, NULL, NULL, INT64_MAX, 1, add_to_piece, &p, &is_gone, &last);
-        begin(c, last);
-        is_gone = false;
-    }
-    if (jobs_events(h->jobs, c->all_owners ? NULL : c->owner, *c->job ? c->job : NULL, c->seq,
-                    PIECE, add_to_piece, &p, &is_gone, &last) < 0) {
+    if (jobs_events(h->jobs, owner_of(c), job_of(c), c->seq, PIECE, add_to_piece, &p, &is_gone,
+                    &last) < 0) {
         stream_cut(c->stream);
     } else if (is_gone) {
         tell_reset(c, last);
@@ -182,12 +187,45 @@ static bool catch_up(struct hub *h, struct client *c)
             c->seq = last;
     }
     text_reset(&p.text);
-    return p.n < PIECE;
+}
+
+/* The figures, once each. */
+static void add_stats(struct hub *h, struct client *c, struct text *out)
+{
+    pthread_mutex_lock(&h->lock);
+    if (c->wants_stats && c->n_stats != h->n_stats)
+        text_add(out, h->stats.p, h->stats.n);
+    c->n_stats = h->n_stats;
+    pthread_mutex_unlock(&h->lock);
+}
+
+/* True: something was written. A client that takes nothing is told no more until it does, and finds the rest in the log. */
+static bool tell(struct hub *h, struct client *c)
+{
+    struct text out = {0};
+    bool has_told = !c->has_begun;
+
+    if (stream_waiting(c->stream) > ROOM)
+        return false;
+    if (!c->has_begun)
+        begin(h, c);
+    if (!recent_since(h->recent, &c->seq, owner_of(c), job_of(c), ROOM, &out)) {
+        catch_up(h, c);
+        has_told = true;
+    }
+    add_stats(h, c, &out);
+    if (out.n > 0)
+        stream_write(c->stream, out.p, out.n);
+    has_told |= out.n > 0;
+    text_reset(&out);
+    return has_told;
 }
 
 static void drop(struct hub *h, struct client *c)
 {
     jobs_unwatch(c->text);
+    if (stream_is_slow(c->stream))
+        metrics_sse_dropped(h->server->metrics);
     pinger_remove(h->server->pinger, c->stream);
     stream_release(c->stream);
     metrics_sse(h->server->metrics, -1);
@@ -224,41 +262,61 @@ static void drop_all(struct hub *h, struct client *gone)
     }
 }
 
-/* Only the pump takes clients out of the list, and new ones come in front: a client stays while it is looked at. */
-static bool serve_client(struct hub *h, struct client *c)
+/* Only the pump takes clients out of the list, and new ones come in front: a client stays while it is looked at.
+ * True: some are behind. */
+static bool wave(struct hub *h, struct client *first)
 {
-    bool is_through = false;
+    uint64_t last = recent_last(h->recent);
+    bool is_behind = false;
+    int n = 0;
 
-    if (c->is_live || stream_waiting(c->stream) > ROOM)
-        return c->is_live;
-    if (catch_up(h, c)) {
-        pthread_mutex_lock(&h->lock);
-        is_through = c->is_live = c->seq >= h->last_seq;
-        pthread_mutex_unlock(&h->lock);
+    for (struct client *c = first; c; c = c->next) {
+        if (tell(h, c) && ++n % PORTION == 0)
+            usleep(REST_US);
+        is_behind |= c->seq < last;
     }
-    return is_through;
+    return is_behind;
+}
+
+/* The lock is held. Until there is news and a wave may begin, or the look at who has left is due. */
+static void wait_for_news(struct hub *h, int64_t from_ms, bool is_behind)
+{
+    while (!h->is_stopping) {
+        int64_t ms = from_ms - clock_ms();
+        bool is_ready = h->has_news || is_behind;
+        struct timespec until;
+
+        if (ms <= 0 && is_ready)
+            return;
+        if (!is_ready)
+            ms = ms > IDLE_MS ? ms : IDLE_MS;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += ms / 1000;
+        until.tv_nsec += ms % 1000 * 1000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        if (pthread_cond_timedwait(&h->wake, &h->lock, &until) == ETIMEDOUT)
+            return;
+    }
 }
 
 static void *pump(void *ctx)
 {
     struct hub *h = ctx;
-    bool is_idle = true;
+    int64_t next_ms = 0;
+    bool is_behind = false;
 
     pthread_mutex_lock(&h->lock);
     while (!h->is_stopping) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec += is_idle;
-        until.tv_nsec += is_idle ? 0 : LOOK_MS * 1000000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&h->wake, &h->lock, &until);
+        wait_for_news(h, next_ms, is_behind);
         struct client *gone = take_gone(h), *first = h->client;
+        h->has_news = false;
         pthread_mutex_unlock(&h->lock);
+        int64_t start_ms = clock_ms();
         drop_all(h, gone);
-        is_idle = true;
-        for (struct client *c = h->is_stopping ? NULL : first; c; c = c->next)
-            is_idle &= serve_client(h, c);
+        is_behind = wave(h, first);
+        int64_t end_ms = clock_ms(), rest_ms = 4 * (end_ms - start_ms);
+        next_ms = end_ms + (rest_ms > PACE_MS ? rest_ms : PACE_MS);
         pthread_mutex_lock(&h->lock);
     }
     struct client *rest = take_gone(h);
@@ -275,14 +333,26 @@ struct hub *hub_open(struct server *s)
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->wake, NULL);
     h->server = s;
+    h->recent = recent_open();
     return h;
+}
+
+static void ignore(void *ctx, const struct jobs_event *ev)
+{
+    (void)ctx;
+    (void)ev;
 }
 
 int hub_follow(struct hub *h, struct jobs *j)
 {
+    uint64_t last = 0;
+    bool is_gone;
+
     h->jobs = j;
-    if (jobs_watch(j, on_commit, h, &h->watch) < 0)
+    if (jobs_watch(j, on_commit, h, &h->watch) < 0 ||
+        jobs_events(j, NULL, NULL, INT64_MAX, 1, ignore, NULL, &is_gone, &last) < 0)
         return -1;
+    recent_begin(h->recent, last);
     h->has_pump = pthread_create(&h->pump, NULL, pump, h) == 0;
     return h->has_pump ? 0 : -1;
 }
@@ -305,6 +375,8 @@ void hub_close(struct hub *h)
 {
     if (!h)
         return;
+    recent_close(h->recent);
+    text_reset(&h->stats);
     pthread_cond_destroy(&h->wake);
     pthread_mutex_destroy(&h->lock);
     free(h);
@@ -332,8 +404,13 @@ void hub_subscribe(struct hub *h, struct request *q, const struct hub_wish *wish
     pthread_mutex_lock(&h->lock);
     c->next = h->client;
     h->client = c;
-    pthread_cond_signal(&h->wake);
+    wake_pump(h);
     pthread_mutex_unlock(&h->lock);
+}
+
+static void waiter_is_gone(void *ctx)
+{
+    ((struct waiter *)ctx)->is_gone = true;
 }
 
 void hub_wait(struct hub *h, struct request *q, const char *job, uint64_t seq, int seconds)
@@ -344,25 +421,27 @@ void hub_wait(struct hub *h, struct request *q, const char *job, uint64_t seq, i
     snprintf(w->job, sizeof w->job, "%s", job);
     w->seq = seq;
     w->until_ms = clock_ms() + seconds * 1000LL;
+    request_on_gone(q, waiter_is_gone, w);
     pthread_mutex_lock(&h->lock);
+    if (recent_has(h->recent, seq, job)) /* since the handler has looked */
+        w->until_ms = 0;
     w->next = h->waiter;
     h->waiter = w;
+    let_waiters_go(h, NULL);
     pthread_mutex_unlock(&h->lock);
 }
 
-static void push_stats(struct hub *h)
+static void make_stats(struct hub *h)
 {
-    struct text t = {0};
     json_t *v = stats_json(h->server, false);
     char *line = json_dumps(v, JSON_COMPACT);
 
-    text_fmt(&t, "event: stats\ndata: %s\n\n", line);
     pthread_mutex_lock(&h->lock);
-    for (struct client *c = h->client; c; c = c->next)
-        if (c->wants_stats)
-            stream_write(c->stream, t.p, t.n);
+    text_clear(&h->stats);
+    text_fmt(&h->stats, "event: stats\ndata: %s\n\n", line);
+    h->n_stats++;
+    wake_pump(h);
     pthread_mutex_unlock(&h->lock);
-    text_reset(&t);
     free(line);
     json_decref(v);
 }
@@ -378,5 +457,5 @@ void hub_tick(void *ctx)
         wants_stats |= c->wants_stats;
     pthread_mutex_unlock(&h->lock);
     if (wants_stats)
-        push_stats(h);
+        make_stats(h);
 }

@@ -1,8 +1,8 @@
 /* The event streams, and those who wait for a job to change: everybody who is told what the store has committed.
  *
- * A client of a stream is told the log from its id on, in pieces while its buffer has room; once it has caught up, each commit
- * is handed to it directly, and one whose buffer is full is cut off (it can ask again from its last id).  A commit that comes
- * while it catches up is in the log by then.  So ids rise strictly and none is left out. */
+ * One thread tells all clients, in waves: each is told what was committed since its last id, from the last thousand events that
+ * are kept in memory (recent.h) or, if it is further behind, from the log in pieces. A client that takes nothing is told nothing
+ * more until it does. So ids rise strictly and none is left out, and a commit costs the same however many listen. */
 #ifndef RECTO_SERVER_HUB_H
 #define RECTO_SERVER_HUB_H
 

@@ -7,6 +7,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+/* Many streams of one age are not pinged all at once: their connections would keep the I/O threads from other requests. */
+enum { PORTION = 50, REST_MS = 5 };
+
 struct pinged {
     struct stream *stream;
     int64_t next_ms;
@@ -21,28 +24,36 @@ struct pinger {
     bool is_stopping;
 };
 
-static void ping_all(struct pinger *p)
+/* The lock is held. At most PORTION of those whose time has come; true: there may be more. */
+static bool ping_some(struct pinger *p)
 {
     int64_t now = clock_ms();
+    int n = 0;
 
-    for (struct pinged *d = p->first; d; d = d->next)
+    for (struct pinged *d = p->first; d && n < PORTION; d = d->next)
         if (now >= d->next_ms) {
             stream_write(d->stream, ": ping\n\n", 8);
             d->next_ms = now + PING_S * 1000;
+            n++;
         }
+    return n == PORTION;
 }
 
 static void *run(void *ctx)
 {
     struct pinger *p = ctx;
+    bool has_more = false;
 
     pthread_mutex_lock(&p->lock);
     while (!p->is_stopping) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec++;
+        until.tv_sec += !has_more;
+        until.tv_nsec += has_more ? REST_MS * 1000000 : 0;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&p->wake, &p->lock, &until);
-        ping_all(p);
+        has_more = ping_some(p);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;

@@ -51,7 +51,7 @@ static int open_http(struct server *s, char *error, size_t n)
     struct http_app app = app_callbacks(s);
     struct http_settings h = {.max_conns = s->set.max_conns,
                               .max_conns_ip = s->set.max_conns_ip,
-                              .io_threads = 1,
+                              .io_threads = 2,
                               .workers = 8};
 
     for (int i = 0; i < s->set.listen.n && h.n_listen < HTTP_LISTEN_MAX - 1; i++)

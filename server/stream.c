@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAM_BLOCK = 16 << 10 }; /* bytes handed over at once */
+enum {
+    STREAM_BLOCK = 4 << 10, /* bytes handed over at once, where the answer is not chunked */
+    KEPT_BYTES = 2 << 10,   /* of an empty buffer: most streams are idle most of the time */
+};
 
 struct stream {
     pthread_mutex_t lock;
@@ -16,7 +19,7 @@ struct stream {
     size_t cap, taken; /* bytes at the front of waiting that were handed over */
     struct MHD_Connection *conn;
     int n_holder;
-    bool is_ended, is_gone,
+    bool is_ended, is_gone, is_slow,
         is_asleep; /* asleep: the connection is suspended until there is something */
     int64_t progress_ms;
     void (*gone)(void *ctx);
@@ -93,6 +96,7 @@ int stream_write(struct stream *s, const void *bytes, size_t n)
             text_add(&s->waiting, bytes, n);
             rc = 0;
         } else {
+            s->is_slow = true;
             be_gone(s);
         }
         wake(s);
@@ -126,6 +130,21 @@ bool stream_is_gone(struct stream *s)
     return is_gone;
 }
 
+bool stream_is_slow(struct stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool is_slow = s->is_slow;
+    pthread_mutex_unlock(&s->lock);
+    return is_slow;
+}
+
+void stream_mark_slow(struct stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->is_slow = true;
+    pthread_mutex_unlock(&s->lock);
+}
+
 int64_t stream_stalled_ms(struct stream *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -155,6 +174,8 @@ static ssize_t hand_over(struct stream *s, char *out, size_t max)
         text_drop(&s->waiting, s->taken);
         s->taken = 0;
     }
+    if (s->waiting.n == 0 && s->waiting.cap > KEPT_BYTES)
+        text_reset(&s->waiting);
     return (ssize_t)n;
 }
 

@@ -27,6 +27,9 @@ void stream_on_gone(struct stream *s, void (*fn)(void *ctx), void *ctx);
 size_t stream_waiting(struct stream *s);
 /* The client is gone or was cut off. */
 bool stream_is_gone(struct stream *s);
+/* It was cut off because the client took too little; to say so from outside: stream_mark_slow, then stream_cut. */
+bool stream_is_slow(struct stream *s);
+void stream_mark_slow(struct stream *s);
 /* Milliseconds for which bytes have waited without any being taken; 0: none wait. */
 int64_t stream_stalled_ms(struct stream *s);
 

@@ -226,6 +226,7 @@ static void look_at(struct watch *w, struct http_conn *c, int64_t now)
         c->since_ms = now;
         c->n_window = 0;
     } else if (c->stream && stream_stalled_ms(c->stream) > HTTP_STALL_MS) {
+        stream_mark_slow(c->stream);
         tell_gone(c);
         shutdown(c->fd, SHUT_RDWR);
     }
