@@ -151,13 +151,36 @@ static void unlist(struct book_list *l, struct book *b)
     b->is_listed = false;
 }
 
+/* What a page costs its class: places are shared 8 : 3 : 1 while all wait. */
+static const int class_cost[BOOK_CLASSES] = {3, 8, 24};
+
+/* The earliest of the class that is next; a class that had nothing to give has saved nothing for later. */
 static struct book *find_ready(struct book_list *l)
 {
-    struct book *b = l->first;
+    struct book *best = NULL;
+    int64_t best_pass = 0;
 
-    while (b && b->state == BOOK_OPENING)
-        b = b->next_listed;
-    return b;
+    for (struct book *b = l->first; b; b = b->next_listed) {
+        int64_t pass = l->pass[b->opt.priority];
+        bool is_first;
+
+        pass = pass > l->pass_now ? pass : l->pass_now;
+        is_first = !best || pass < best_pass ||
+                   (pass == best_pass && b->opt.priority < best->opt.priority);
+        if (b->state != BOOK_OPENING && is_first) {
+            best = b;
+            best_pass = pass;
+        }
+    }
+    return best;
+}
+
+static void pay(struct book_list *l, enum recto_class class)
+{
+    int64_t *pass = &l->pass[class];
+
+    l->pass_now = *pass > l->pass_now ? *pass : l->pass_now;
+    *pass = l->pass_now + class_cost[class];
 }
 
 /* ---- the list -------------------------------------------------------------------------------------------------------- */
@@ -228,6 +251,7 @@ static void take_page(struct book_list *l, struct book *b, struct book_task *t)
         l->n_new--;
         return;
     }
+    pay(l, b->opt.priority);
     t->index = b->n_given++;
     pass_skipped(b);
     if (b->n_given == b->n_page)

@@ -1,8 +1,9 @@
 /* A submitted document, and the list of those that still have pages to give.
  *
- * Page workers take pages from the list one at a time, the earliest document first; whoever comes to a document that is not
- * open yet opens it, while others go on to the next.  So several workers draw one long PDF together, and nothing is drawn
- * before the engine can soon read it (a worker waits with its one prepared page until there is room).
+ * Page workers take pages from the list one at a time, by class (8 : 3 : 1 while all wait, so that the picture of a caller who
+ * waits does not stand behind all the pages that were there before), of a class the earliest document first; whoever comes to a
+ * document that is not open yet opens it, while others go on to the next.  So several workers draw one long PDF together, and
+ * nothing is drawn before the engine can soon read it (a worker waits with its one prepared page until there is room).
  *
  * A book lives until its last page has ended; pages hold a pointer to it. */
 #ifndef RECTO_BOOK_H
@@ -45,11 +46,14 @@ struct book {
     struct book *prev, *next; /* all that live */
 };
 
+enum { BOOK_CLASSES = RECTO_CLASS_BATCH + 1 };
+
 struct book_list {
     pthread_mutex_t lock;
     pthread_cond_t has_page;
     struct book *first, *last; /* with pages to give, oldest first */
     struct book *live;
+    int64_t pass[BOOK_CLASSES], pass_now; /* the class with the least is next; of the last taken */
     struct redo *redo, *last_redo;
     int n_out,
         max_out; /* requests of retries that are prepared or in the engine, and their limit */
