@@ -113,9 +113,10 @@ void desk_remove_files(struct jobs *j, const char *id);
 
 char *jobs_password(struct jobs *j, const char *id); /* owned by the caller; NULL: none */
 void jobs_set_password(struct jobs *j, const char *id, const char *password);
-/* preview.c, reader's thread: more text of a page; it has ended. */
+/* preview.c, reader's thread: more text of a page; it has ended; whatever text there is still (any thread, at the end). */
 void preview_add(struct jobs *j, const char *id, int page, int attempt, const char *text, size_t n);
 void preview_end(struct jobs *j, const char *id, int page);
+void preview_end_all(struct jobs *j);
 /* An Idempotency-Key's request begins: *answer is what was answered before; NULL: it is to be done, then jobs_idem_end. */
 int jobs_idem_begin(struct jobs *j, const char *owner, const struct store_idem *idem,
                     json_t **answer);

@@ -57,6 +57,8 @@ static void on_event(void *ctx, struct recto_event *ev)
         break;
     case RECTO_EVENT_DONE:
         note.what = NOTE_DONE;
+        for (int i = 0; i < f->n_page; i++) /* of pages that have not ended by themselves */
+            preview_end(f->jobs, f->job.id, f->page[i].page);
         break;
     case RECTO_EVENT_TEXT:
         on_text(f, ev);

@@ -133,6 +133,7 @@ static void reset(struct jobs *j)
 {
     store_close(j->store);
     blob_close(&j->blob);
+    preview_end_all(j);
     for (struct secret *s = j->secret, *next; s; s = next) {
         next = s->next;
         secret_free(s);

@@ -66,6 +66,18 @@ void preview_end(struct jobs *j, const char *id, int page)
     pthread_mutex_unlock(&j->text_lock);
 }
 
+void preview_end_all(struct jobs *j)
+{
+    pthread_mutex_lock(&j->text_lock);
+    for (struct live_text *l = j->live_text, *next; l; l = next) {
+        next = l->next;
+        free(l->text);
+        free(l);
+    }
+    j->live_text = NULL;
+    pthread_mutex_unlock(&j->text_lock);
+}
+
 int jobs_watch_text(struct jobs *j, const char *owner, const char *id, int page, jobs_text_fn *fn,
                     void *ctx, struct jobs_watch **out)
 {
