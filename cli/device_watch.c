@@ -10,27 +10,32 @@ struct device_watch {
     struct recto *recto;
     pthread_t thread;
     atomic_bool is_stopped;
-    int n, n_busy, n_w;
+    int n_device, n, n_busy, n_w;
     double busy, watts, peak_c, peak_bytes;
 };
 
+/* All devices together: power and memory as sums, use as the mean. */
 static void look(struct device_watch *w)
 {
-    struct recto_device_stats s;
+    double watts = 0, bytes = 0;
 
-    recto_get_device_stats(w->recto, &s);
-    w->n++;
-    if (!isnan(s.utilisation)) {
-        w->busy += s.utilisation;
-        w->n_busy++;
+    for (int i = 0; i < w->n_device; i++) {
+        struct recto_device_stats s;
+        recto_get_device_stats(w->recto, i, &s);
+        if (!isnan(s.utilisation)) {
+            w->busy += s.utilisation;
+            w->n_busy++;
+        }
+        watts += s.power_w; /* NAN stays */
+        bytes += s.memory_used >= 0 ? (double)s.memory_used : NAN;
+        w->peak_c = fmax(w->peak_c, s.temperature_c); /* fmax leaves NAN out */
     }
-    if (!isnan(s.power_w)) {
-        w->watts += s.power_w;
+    w->n++;
+    if (!isnan(watts)) {
+        w->watts += watts;
         w->n_w++;
     }
-    w->peak_c = fmax(w->peak_c, s.temperature_c); /* fmax leaves NAN out */
-    if (s.memory_used >= 0)
-        w->peak_bytes = fmax(w->peak_bytes, (double)s.memory_used);
+    w->peak_bytes = fmax(w->peak_bytes, bytes);
 }
 
 static void *watch(void *arg)
@@ -48,10 +53,13 @@ static void *watch(void *arg)
 struct device_watch *device_watch_start(struct recto *r)
 {
     struct device_watch *w = calloc(1, sizeof *w);
+    struct recto_info info;
 
     if (!w)
         return NULL;
     w->recto = r;
+    recto_get_info(r, &info);
+    w->n_device = info.n_replica * info.n_rank;
     w->peak_c = w->peak_bytes = NAN;
     if (pthread_create(&w->thread, NULL, watch, w) == 0)
         return w;

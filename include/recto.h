@@ -395,7 +395,7 @@ struct recto_stats {
 };
 void recto_get_stats(struct recto *r, struct recto_stats *s);
 
-/* What the device reports of itself now, for all programs that use it (an NVIDIA card through NVML); NAN, or -1 for bytes,
+/* What a device (0 .. n_replica * n_rank - 1) reports of itself now, for all programs that use it (an NVIDIA card through NVML); NAN, or -1 for bytes,
  * where it reports nothing, as on the CPU. Cheap enough for ten calls a second. */
 struct recto_device_stats {
     double
@@ -403,7 +403,7 @@ struct recto_device_stats {
     double power_w, temperature_c;
     int64_t memory_used, memory_total; /* bytes */
 };
-void recto_get_device_stats(struct recto *r, struct recto_device_stats *s);
+void recto_get_device_stats(struct recto *r, int device, struct recto_device_stats *s);
 
 /* ---- documents without a model --------------------------------------------------------------------------------------- */
 struct recto_document;

@@ -46,11 +46,11 @@ static void put_engine(struct server *s, struct text *out)
     if (s->phase == PHASE_LOADING)
         return;
     recto_get_stats(s->engine, &e);
-    metrics_head(out, "engine_requests", "gauge", "pages inside the engine");
-    text_fmt(out, "recto_engine_requests{state=\"running\",device=\"0\"} %d\n", e.n_running);
-    text_fmt(out, "recto_engine_requests{state=\"waiting\",device=\"0\"} %d\n", e.n_waiting);
+    metrics_head(out, "engine_requests", "gauge", "pages inside the engines");
+    text_fmt(out, "recto_engine_requests{state=\"running\"} %d\n", e.n_running);
+    text_fmt(out, "recto_engine_requests{state=\"waiting\"} %d\n", e.n_waiting);
     metrics_head(out, "kv_used_ratio", "gauge", "of the cache of keys and values");
-    text_fmt(out, "recto_kv_used_ratio{device=\"0\"} %.6f\n",
+    text_fmt(out, "recto_kv_used_ratio %.6f\n",
              e.n_block > 0 ? 1 - (double)e.n_block_free / e.n_block : 0);
     metrics_head(out, "kv_blocks", "gauge", "blocks of it");
     text_fmt(out, "recto_kv_blocks{state=\"free\"} %d\n", e.n_block_free);
@@ -66,20 +66,46 @@ static void put_engine(struct server *s, struct text *out)
     metrics_one(out, "loops_total", "counter", "readings stopped as loops", (double)e.n_loop);
 }
 
-static void put_device(struct server *s, struct text *out)
+/* Of one kind of figure, a line for each device that reports it. */
+static void put_of_devices(struct text *out, const char *name, const char *what,
+                           const double *value, int n)
 {
-    struct recto_device_stats d;
+    bool has_head = false;
 
-    if (s->phase == PHASE_LOADING)
-        return;
-    recto_get_device_stats(s->engine, &d);
-    metrics_one(out, "device_utilization_ratio", "gauge", "of the device's time", d.utilisation);
-    metrics_one(out, "device_power_watts", "gauge", "power it draws", d.power_w);
-    metrics_one(out, "device_temperature_celsius", "gauge", "its temperature", d.temperature_c);
-    metrics_one(out, "device_memory_used_bytes", "gauge", "its memory in use",
-                d.memory_used >= 0 ? (double)d.memory_used : NAN);
-    metrics_one(out, "device_memory_total_bytes", "gauge", "its memory",
-                d.memory_total >= 0 ? (double)d.memory_total : NAN);
+    for (int i = 0; i < n; i++) {
+        if (isnan(value[i]))
+            continue;
+        if (!has_head)
+            metrics_head(out, name, "gauge", what);
+        has_head = true;
+        text_fmt(out, "recto_%s{device=\"%d\"} %.15g\n", name, i, value[i]);
+    }
+}
+
+static void put_devices(struct server *s, struct text *out)
+{
+    static const char *const name[][2] = {
+        {"device_utilization_ratio", "of the device's time"},
+        {"device_power_watts", "power it draws"},
+        {"device_temperature_celsius", "its temperature"},
+        {"device_memory_used_bytes", "its memory in use"},
+        {"device_memory_total_bytes", "its memory"},
+    };
+    enum { FIGURES = sizeof name / sizeof *name };
+    double value[FIGURES][STATS_DEVICES];
+    int n = s->phase == PHASE_LOADING ? 0 : stats_devices(s);
+
+    for (int i = 0; i < n; i++) {
+        struct recto_device_stats d;
+        recto_get_device_stats(s->engine, i, &d);
+        value[0][i] = d.utilisation;
+        value[1][i] = d.power_w;
+        value[2][i] = d.temperature_c;
+        value[3][i] = d.memory_used >= 0 ? (double)d.memory_used : NAN;
+        value[4][i] = d.memory_total >= 0 ? (double)d.memory_total : NAN;
+    }
+    for (int k = 0; k < FIGURES; k++)
+        put_of_devices(out, name[k][0], name[k][1], value[k], n);
 }
 
 static void put_process(struct server *s, struct text *out)
@@ -144,7 +170,7 @@ void metrics_put_rest(struct server *s, struct text *out)
     put_build(s, out);
     put_http(s, out);
     put_engine(s, out);
-    put_device(s, out);
+    put_devices(s, out);
     put_process(s, out);
     put_store(s, out);
 }

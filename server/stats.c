@@ -40,16 +40,36 @@ static double per_second(int64_t now, int64_t before, double seconds)
     return seconds > 0 && now >= before ? (double)(now - before) / seconds : 0;
 }
 
+int stats_devices(const struct server *s)
+{
+    int n = s->info.n_replica * s->info.n_rank;
+
+    return n < STATS_DEVICES ? n : STATS_DEVICES;
+}
+
+static void look_at_devices(struct server *s, struct sample *a)
+{
+    int n = stats_devices(s);
+
+    a->utilization = a->power_w = a->memory_used = 0;
+    for (int i = 0; i < n; i++) {
+        struct recto_device_stats d;
+        recto_get_device_stats(s->engine, i, &d);
+        a->utilization += d.utilisation / n;
+        a->power_w += d.power_w;
+        a->memory_used += d.memory_used >= 0 ? (double)d.memory_used : NAN;
+    }
+}
+
 static void look_at_engine(struct stats *st, struct sample *a, double seconds)
 {
     struct recto_stats e = {.size = sizeof e};
-    struct recto_device_stats d;
 
     a->utilization = a->power_w = a->memory_used = NAN;
     if (st->server->phase == PHASE_LOADING)
         return;
     recto_get_stats(st->server->engine, &e);
-    recto_get_device_stats(st->server->engine, &d);
+    look_at_devices(st->server, a);
     if (e.n_running == 0 || e.n_step != st->last_step)
         st->moved_ms = clock_ms();
     st->last_step = e.n_step;
@@ -58,9 +78,6 @@ static void look_at_engine(struct stats *st, struct sample *a, double seconds)
     a->kv_used = e.n_block > 0 ? 1 - (double)e.n_block_free / e.n_block : 0;
     a->tokens_s = per_second(e.n_out, st->last_out, seconds);
     a->pages_s = per_second(e.n_done, st->last_done, seconds);
-    a->utilization = d.utilisation;
-    a->power_w = d.power_w;
-    a->memory_used = d.memory_used >= 0 ? (double)d.memory_used : NAN;
     st->last_out = e.n_out;
     st->last_done = e.n_done;
 }
@@ -152,20 +169,31 @@ static json_t *bytes(int64_t n)
     return n < 0 ? json_null() : json_integer(n);
 }
 
-static json_t *device_json(struct server *s, const struct sample *a)
+static json_t *device_json(struct server *s, int i)
 {
     struct recto_device_stats d = {NAN, NAN, NAN, -1, -1};
     bool is_cpu = strcmp(s->info.backend, "cpu") == 0,
          is_cuda = strcmp(s->info.backend, "cuda") == 0;
 
     if (s->phase != PHASE_LOADING)
-        recto_get_device_stats(s->engine, &d);
-    return json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:n, s:o, s:s?}", "index", 0, "kind",
+        recto_get_device_stats(s->engine, i, &d);
+    return json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:n, s:o, s:s?}", "index", i, "kind",
                      s->info.backend, "name", is_cpu ? s->info.kernels : s->info.backend,
-                     "utilization", real(a->utilization), "memory_used_bytes", bytes(d.memory_used),
+                     "utilization", real(d.utilisation), "memory_used_bytes", bytes(d.memory_used),
                      "memory_total_bytes", bytes(d.memory_total), "power_w", real(d.power_w),
                      "power_limit_w", "temperature_c", real(d.temperature_c), "source",
                      is_cuda ? "nvml" : NULL);
+}
+
+/* While the model is being loaded: one, of which nothing is known. */
+static json_t *devices_json(struct server *s)
+{
+    json_t *list = json_array();
+    int n = s->phase == PHASE_LOADING ? 1 : stats_devices(s);
+
+    for (int i = 0; i < n; i++)
+        json_array_append_new(list, device_json(s, i));
+    return list;
 }
 
 static json_t *history_json(const struct stats *st)
@@ -236,10 +264,10 @@ json_t *stats_json(struct server *s, bool with_history)
     if (with_history)
         history = history_json(st);
     pthread_mutex_unlock(&st->lock);
-    v = json_pack("{s:I, s:I, s:b, s:s, s:[o], s:o, s:o, s:o, s:o, s:{s:s, s:b}}", "time_ms",
+    v = json_pack("{s:I, s:I, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:s, s:b}}", "time_ms",
                   (json_int_t)clock_wall_ms(), "uptime_s",
                   (json_int_t)((clock_wall_ms() - s->start_ms) / 1000), "ready",
-                  s->phase == PHASE_READY, "version", RECTO_VERSION, "devices", device_json(s, &a),
+                  s->phase == PHASE_READY, "version", RECTO_VERSION, "devices", devices_json(s),
                   "engine", engine_json(&a), "queue", queue_json(&j), "host", host_json(&a, &j),
                   "limits", limits_json(s), "model", "name", s->info.model_name, "is_default",
                   s->info.is_default_model);

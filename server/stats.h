@@ -1,5 +1,5 @@
 /* What the page's monitor shows: device, engine, queue, host; sampled once a second, the last 600 samples kept.
- * What nobody can tell (a CPU's power, say) is null, never 0. */
+ * In the samples use is the mean over the devices, power and memory are sums. What nobody can tell (a CPU's power, say) is null, never 0. */
 #ifndef RECTO_SERVER_STATS_H
 #define RECTO_SERVER_STATS_H
 
@@ -8,6 +8,11 @@
 
 struct server;
 struct stats;
+
+enum { STATS_DEVICES = 64 };
+
+/* How many devices the models lie on; the engine has to be there. */
+int stats_devices(const struct server *s);
 
 /* Start sampling. NULL: no thread. tick, if not NULL, is called after each sample. */
 struct stats *stats_open(struct server *s, void (*tick)(void *ctx), void *ctx);

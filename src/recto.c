@@ -368,9 +368,9 @@ void recto_get_stats(struct recto *r, struct recto_stats *out)
     memcpy(out, &full, full.size);
 }
 
-void recto_get_device_stats(struct recto *r, struct recto_device_stats *s)
+void recto_get_device_stats(struct recto *r, int device, struct recto_device_stats *s)
 {
-    const struct model *m = model_of(r);
+    const struct model *m = fleet_model(&r->fleet, device);
     struct device_stats d = DEVICE_STATS_UNKNOWN;
 
     if (m->be->stats)

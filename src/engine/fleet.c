@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "engine/shelf.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -102,6 +103,15 @@ static void add(struct engine_stats *to, const struct engine_stats *s)
     to->n_waiting += s->n_waiting;
     to->n_block_free += s->n_block_free;
     to->n_block += s->n_block;
+}
+
+const struct model *fleet_model(const struct fleet *f, int i)
+{
+    int n_rank = f->engine[0].ranks.n > 1 ? f->engine[0].ranks.n : 1;
+    const struct engine *e = &f->engine[i / n_rank];
+
+    assert(i >= 0 && i / n_rank < f->n);
+    return i % n_rank == 0 ? &e->model : &e->ranks.more[i % n_rank - 1];
 }
 
 void fleet_get_stats(struct fleet *f, struct engine_stats *s)

@@ -21,6 +21,8 @@ int fleet_start(struct fleet *f);
 void fleet_close(struct fleet *f);
 /* As engine_submit_wait. */
 int fleet_submit_wait(struct fleet *f, struct request *q);
+/* The part of a model on device i of those that fleet_open was given. */
+const struct model *fleet_model(const struct fleet *f, int i);
 /* Sums over all engines. */
 void fleet_get_stats(struct fleet *f, struct engine_stats *s);
 

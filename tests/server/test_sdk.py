@@ -26,6 +26,6 @@ with tempfile.TemporaryDirectory() as d:
             "SLOW_BASE": f"http://127.0.0.1:{slow.port}/v1", "PNG": base64.b64encode(png()).decode(),
             "PDF": base64.b64encode(pdf(2)).decode()})
         assert p.returncode == 0
-        idle = lambda: b'recto_engine_requests{state="running",device="0"} 0' in slow.call(
+        idle = lambda: b'recto_engine_requests{state="running"} 0' in slow.call(
             "GET", "/metrics", headers={"Authorization": "Bearer " + key})[2]
         assert wait_for(idle, 10), "what was aborted is still being read"
