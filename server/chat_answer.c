@@ -341,7 +341,7 @@ static void count(struct chat *c)
     for (int i = 0; i < c->ask.n_doc; i++)
         for (int k = 0; k < c->part[i].n_sheet; k++)
             if (c->part[i].sheet[k].page)
-                metrics_page(c->server->metrics, c->part[i].sheet[k].page);
+                metrics_page(c->server->metrics, FROM_CHAT, c->part[i].sheet[k].page);
 }
 
 void chat_finish(struct chat *c)

@@ -268,6 +268,8 @@ static void land(struct jobs *j, struct pending *pe, const struct store_change *
     count_end(j, c);
     if (c->step == STEP_END)
         log_end(j, f, c, pe->note->page);
+    if (c->step == STEP_END && c->has_effect && j->set.page_ended)
+        j->set.page_ended(j->set.page_ctx, pe->note->page);
     pthread_mutex_lock(&j->lock);
     j->n_flight--;
     pthread_cond_broadcast(&j->has_landed);

@@ -86,6 +86,9 @@ struct jobs_settings {
     int64_t image_cache;      /* bytes of derived pictures and results; default 4 GiB */
     int ahead_pages;   /* pages handed to the engine at once; 0: one and a half times its places */
     recto_log_fn *log; /* one line per page and per fault; NULL: silent */
+    /* Each page that has ended, after its commit, on the desk's thread; NULL: nobody counts. */
+    void (*page_ended)(void *ctx, const struct recto_page *page);
+    void *page_ctx;
     void *log_ctx;
 };
 void jobs_settings_init(struct jobs_settings *s);

@@ -28,14 +28,20 @@ enum stage { S_QUEUE, S_RENDER, S_PREPROCESS, S_VISION, S_PREFILL, S_DECODE, S_P
 static const char *const stage_name[N_STAGE] = {"queue",   "render", "preprocess", "vision",
                                                 "prefill", "decode", "post"};
 
+static const char *const source_name[METRICS_SOURCES] = {"chat", "job"};
+
+struct by_source {
+    int64_t page[N_STATUS], attempt[N_STATUS];
+    int64_t prompt_text, prompt_image, output, late;
+    struct histogram page_seconds, stage[N_STAGE];
+};
+
 struct metrics {
     pthread_mutex_t lock;
     struct by_route route[ROUTES]; /* the first for requests without a route */
     int64_t rejected[N_FAULT];
-    int64_t page[N_STATUS], attempt[N_STATUS];
-    int64_t prompt_text, prompt_image, output, cancelled, late;
-    int64_t sse_clients, sse_dropped;
-    struct histogram page_seconds, stage[N_STAGE];
+    int64_t cancelled, sse_clients, sse_dropped;
+    struct by_source source[METRICS_SOURCES];
 };
 
 struct metrics *metrics_open(void)
@@ -94,22 +100,23 @@ void metrics_rejected(struct metrics *m, int fault)
     pthread_mutex_unlock(&m->lock);
 }
 
-void metrics_page(struct metrics *m, const struct recto_page *p)
+void metrics_page(struct metrics *m, enum metrics_source from, const struct recto_page *p)
 {
+    struct by_source *s = &m->source[from];
     const struct recto_timing *t = &p->timing;
     const double ms[N_STAGE] = {t->queue,   t->decode_image, t->preprocess, t->vision,
                                 t->prefill, t->decode,       t->post};
 
     pthread_mutex_lock(&m->lock);
-    m->page[p->status]++;
-    m->attempt[p->status] += p->n_attempt;
-    m->prompt_image += p->n_visual;
-    m->prompt_text += p->n_prompt - p->n_visual;
-    m->output += p->n_token;
-    m->late += p->error == RECTO_EDEADLINE;
-    observe(&m->page_seconds, t->total / 1e3);
+    s->page[p->status]++;
+    s->attempt[p->status] += p->n_attempt;
+    s->prompt_image += p->n_visual;
+    s->prompt_text += p->n_prompt - p->n_visual;
+    s->output += p->n_token;
+    s->late += p->error == RECTO_EDEADLINE;
+    observe(&s->page_seconds, t->total / 1e3);
     for (int i = 0; i < N_STAGE; i++)
-        observe(&m->stage[i], ms[i] / 1e3);
+        observe(&s->stage[i], ms[i] / 1e3);
     pthread_mutex_unlock(&m->lock);
 }
 
@@ -179,31 +186,60 @@ static void put_requests(struct text *out, const struct metrics *m)
                      fault_code((enum fault)f), (long long)m->rejected[f]);
 }
 
+static void put_statuses(struct text *out, const char *name, const char *source,
+                         const int64_t n[N_STATUS])
+{
+    for (int i = 0; i < N_STATUS; i++)
+        text_fmt(out, "recto_%s{status=\"%s\",source=\"%s\"} %lld\n", name,
+                 recto_status_name((enum recto_status)i), source, (long long)n[i]);
+}
+
 static void put_pages(struct text *out, const struct metrics *m)
 {
     metrics_head(out, "pages_total", "counter", "pages that have ended, by status and source");
-    for (int i = 0; i < N_STATUS; i++)
-        text_fmt(out, "recto_pages_total{status=\"%s\",source=\"chat\"} %lld\n",
-                 recto_status_name((enum recto_status)i), (long long)m->page[i]);
-    metrics_head(out, "page_attempts_total", "counter", "readings of chat pages");
-    for (int i = 0; i < N_STATUS; i++)
-        text_fmt(out, "recto_page_attempts_total{status=\"%s\"} %lld\n",
-                 recto_status_name((enum recto_status)i), (long long)m->attempt[i]);
-    metrics_head(out, "page_seconds", "histogram", "a chat page, from queue to text");
-    put_histogram(out, "page_seconds", "", &m->page_seconds);
-    metrics_head(out, "stage_seconds", "histogram", "a chat page, stage by stage");
-    for (int i = 0; i < N_STAGE; i++) {
-        char label[40];
-        snprintf(label, sizeof label, "stage=\"%s\"", stage_name[i]);
-        put_histogram(out, "stage_seconds", label, &m->stage[i]);
+    for (int k = 0; k < METRICS_SOURCES; k++)
+        put_statuses(out, "pages_total", source_name[k], m->source[k].page);
+    metrics_head(out, "page_attempts_total", "counter", "readings of these pages");
+    for (int k = 0; k < METRICS_SOURCES; k++)
+        put_statuses(out, "page_attempts_total", source_name[k], m->source[k].attempt);
+    metrics_head(out, "prompt_tokens_total", "counter", "tokens of prompts");
+    for (int k = 0; k < METRICS_SOURCES; k++)
+        text_fmt(out,
+                 "recto_prompt_tokens_total{kind=\"text\",source=\"%s\"} %lld\n"
+                 "recto_prompt_tokens_total{kind=\"image\",source=\"%s\"} %lld\n",
+                 source_name[k], (long long)m->source[k].prompt_text, source_name[k],
+                 (long long)m->source[k].prompt_image);
+    metrics_head(out, "output_tokens_total", "counter", "tokens of texts");
+    for (int k = 0; k < METRICS_SOURCES; k++)
+        text_fmt(out, "recto_output_tokens_total{source=\"%s\"} %lld\n", source_name[k],
+                 (long long)m->source[k].output);
+    metrics_head(out, "deadline_exceeded_total", "counter", "pages not done in time");
+    for (int k = 0; k < METRICS_SOURCES; k++)
+        text_fmt(out, "recto_deadline_exceeded_total{source=\"%s\"} %lld\n", source_name[k],
+                 (long long)m->source[k].late);
+}
+
+static void put_times(struct text *out, const struct metrics *m)
+{
+    char label[60];
+
+    metrics_head(out, "page_seconds", "histogram", "a page, from queue to text");
+    for (int k = 0; k < METRICS_SOURCES; k++) {
+        snprintf(label, sizeof label, "source=\"%s\"", source_name[k]);
+        put_histogram(out, "page_seconds", label, &m->source[k].page_seconds);
     }
-    metrics_head(out, "prompt_tokens_total", "counter", "tokens of chat prompts");
-    text_fmt(out, "recto_prompt_tokens_total{kind=\"text\"} %lld\n", (long long)m->prompt_text);
-    text_fmt(out, "recto_prompt_tokens_total{kind=\"image\"} %lld\n", (long long)m->prompt_image);
-    metrics_one(out, "output_tokens_total", "counter", "tokens of chat answers", (double)m->output);
+    metrics_head(out, "stage_seconds", "histogram", "a page, stage by stage");
+    for (int k = 0; k < METRICS_SOURCES; k++)
+        for (int i = 0; i < N_STAGE; i++) {
+            snprintf(label, sizeof label, "source=\"%s\",stage=\"%s\"", source_name[k],
+                     stage_name[i]);
+            put_histogram(out, "stage_seconds", label, &m->source[k].stage[i]);
+        }
+}
+
+static void put_clients(struct text *out, const struct metrics *m)
+{
     metrics_one(out, "cancelled_total", "counter", "calls whose client left", (double)m->cancelled);
-    metrics_one(out, "deadline_exceeded_total", "counter", "pages not done in time",
-                (double)m->late);
     metrics_one(out, "sse_clients", "gauge", "clients of event streams", (double)m->sse_clients);
     metrics_one(out, "sse_dropped_total", "counter", "of those, cut off as too slow",
                 (double)m->sse_dropped);
@@ -216,6 +252,8 @@ void metrics_write(struct server *s, struct text *out)
     pthread_mutex_lock(&m->lock);
     put_requests(out, m);
     put_pages(out, m);
+    put_times(out, m);
+    put_clients(out, m);
     pthread_mutex_unlock(&m->lock);
     metrics_put_rest(s, out);
 }

@@ -19,8 +19,9 @@ void metrics_close(struct metrics *m);
 void metrics_request(struct metrics *m, const struct route *r, int status, double seconds);
 /* A request was answered by a fault of this code. */
 void metrics_rejected(struct metrics *m, int fault);
-/* A page of a chat call has ended. */
-void metrics_page(struct metrics *m, const struct recto_page *p);
+/* A page has ended. */
+enum metrics_source { FROM_CHAT, FROM_JOB, METRICS_SOURCES };
+void metrics_page(struct metrics *m, enum metrics_source from, const struct recto_page *p);
 /* A call was cancelled because its client left. */
 void metrics_cancelled(struct metrics *m);
 /* A client of an event stream: +1 comes, -1 goes; one that was cut off. */

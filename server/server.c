@@ -129,6 +129,11 @@ static void close_rooms(struct server *s)
     auth_close(s->auth);
 }
 
+static void count_page(void *ctx, const struct recto_page *page)
+{
+    metrics_page(((struct server *)ctx)->metrics, FROM_JOB, page);
+}
+
 static int open_store(struct server *s, char *error, size_t n)
 {
     struct jobs_settings j;
@@ -148,6 +153,8 @@ static int open_store(struct server *s, char *error, size_t n)
     j.ahead_pages = s->set.ahead_pages;
     j.log = s->set.log;
     j.log_ctx = s->set.log_ctx;
+    j.page_ended = count_page;
+    j.page_ctx = s;
     rc = jobs_open(&s->jobs, &j);
     if (rc < 0)
         return fail(error, n, RECTO_EOUTPUT, jobs_last_error());

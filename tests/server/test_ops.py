@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 
-from serve import RECTO, SOURCE, Server, chat_body, image_part, pdf, run, wait_for
+from serve import RECTO, SOURCE, Server, chat_body, image_part, pdf, png, run, wait_for
 
 ENV = {**os.environ, "RECTO_CONFIG": "/dev/null"}
 SLOW = [{"text": "word ", "repeat": "and {page} ", "times": 15, "token_ms": 10}]
@@ -50,6 +50,20 @@ def test_figures():
         assert wait_for(lambda: s.json("GET", "/v1/stats?history=1")[1]["history"], 5)  # a sample a second
         stats = s.json("GET", "/v1/stats")[1]
         assert stats["devices"][0]["power_w"] is None and stats["host"]["disk_free_bytes"] > 0
+        assert 'recto_page_seconds_count{source="chat"} 1' in text and 'recto_page_seconds_count{source="job"} 0' in text
+
+
+def test_figures_of_jobs_and_devices():
+    """Pages of jobs are in the histograms too; each model's device is shown."""
+    with Server("--parallel", "replicas=2") as s:
+        job = json.loads(s.call("POST", "/v1/jobs?name=a.png", png(), {"Content-Type": "image/png"})[2])["id"]
+        assert wait_for(lambda: s.json("GET", "/v1/jobs/" + job)[1]["state"] == "done")
+        text = s.call("GET", "/metrics")[2].decode()
+        for name in ('page_seconds_count{source="job"}', 'stage_seconds_count{source="job",stage="decode"}',
+                     'pages_total{status="ok",source="job"}', 'job_pages_total{status="ok"}'):
+            assert f"recto_{name} 1\n" in text, name
+        assert s.metric("recto_output_tokens_total") > 0
+        assert [d["index"] for d in s.json("GET", "/v1/stats")[1]["devices"]] == [0, 1]
 
 
 def test_drain():
@@ -184,5 +198,5 @@ def status_of(s):
         return None
 
 
-run([test_description, test_figures, test_drain, test_second_signal, test_service_manager, test_unix_socket_and_base_path,
+run([test_description, test_figures, test_figures_of_jobs_and_devices, test_drain, test_second_signal, test_service_manager, test_unix_socket_and_base_path,
      test_one_server_a_directory, test_configuration, test_connections_of_one_address])
