@@ -46,8 +46,8 @@ struct mul {
  *
  *     y[r][j] (+)= sum over groups g of (sum over k in g of q_x q_w) * (scale_w[g][j] * scale_x[g])
  *
- *   x       a row is [n_group] struct quant_head, then n_group * group numbers of 16 bits in an order
- *           of the set's own; written by `quantise`, padded with zeros
+ *   x       a row is [n_group] struct quant_head, padded to 64 bytes, then n_group * group numbers of 16
+ *           bits in an order of the set's own; written by `quantise`, padded with zeros
  *   panel   [n_group][16] scale, bf16, padded to 64 bytes; then
  *   int8    [k / 4][16][4] q + 128
  *   int4    [k / 8][16][4] (q + 8) of k .. k + 3 in the low halves, of k + 4 .. k + 7 in the high
@@ -67,9 +67,13 @@ static inline int32_t quant_start(int32_t sum, int group)
 
 #define QUANT_INPUT_MAX 32639 /* 127 * 256 + 127: both halves of it are signed bytes */
 
+static inline int64_t quant_head_bytes(int64_t n_group)
+{
+    return (n_group * (int64_t)sizeof(struct quant_head) + 63) / 64 * 64;
+}
 static inline int64_t quant_input_bytes(int64_t n_group, int group)
 {
-    return (n_group * ((int64_t)sizeof(struct quant_head) + 2 * group) + 63) / 64 * 64;
+    return quant_head_bytes(n_group) + n_group * 2 * group;
 }
 static inline int64_t quant_scale_bytes(int64_t n_group)
 {
@@ -155,6 +159,10 @@ void cpu_kern_avx512bf16(struct cpu_kern *k);
 void cpu_kern_amx(struct cpu_kern *k);
 void cpu_quant_avx2(struct cpu_kern *k);
 void cpu_quant_vnni(struct cpu_kern *k);
+void cpu_quant_amx(struct cpu_kern *k);
+/* Those of cpu_quant_vnni */
+void vnni_mul_q8(const struct mul *m);
+void vnni_mul_q4(const struct mul *m);
 #endif
 
 #endif

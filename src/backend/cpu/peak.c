@@ -112,7 +112,8 @@ int cpu_measure_peak(struct device *d, struct device_peak *out)
     else
         out->product = products(d, &p, d->kern.mul_bb, 6, 64, MUL_PANELS);
     p.is_quant = true;
-    out->quantised = products(d, &p, d->kern.mul_q8, 6, 256, MUL_PANELS);
+    out->quantised = products(d, &p, d->kern.mul_q8, d->kern.mul_step > 2 ? 32 : 6, 256,
+                              MUL_PANELS);
     p.streams = 1;
     out->read = SWEEP / best(d, read_item, &p, PIECES);
     p.streams = 4;

@@ -42,7 +42,7 @@ QUANT_INLINE struct quant_head quant_group_of(int16_t *restrict q, const float *
 /* The numbers of a row of n_group groups, behind their heads. */
 QUANT_INLINE void *quant_numbers(const void *row, int64_t n_group)
 {
-    return (char *)row + n_group * (int64_t)sizeof(struct quant_head);
+    return (char *)row + quant_head_bytes(n_group);
 }
 
 /* As plain 16-bit numbers, in order. */

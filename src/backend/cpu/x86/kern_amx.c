@@ -11,15 +11,13 @@
  * between `begin` and `end`. */
 #include "backend/cpu/kern.h"
 
+#include "backend/cpu/x86/amx.h"
 #include "backend/cpu/x86/tile.h"
 
 #include <immintrin.h>
 #include <string.h>
 
-#define TILE_K     32 /* of bf16 */
-#define TILE_ROWS  16
-#define TILE_BYTES 1024
-#define LINE       64
+#define TILE_K 32 /* of bf16 */
 
 /* Intel SDM volume 1, "Tile configuration": palette 1 */
 struct tile_config {
@@ -28,30 +26,28 @@ struct tile_config {
     uint8_t rows[16];
 } __attribute__((packed, aligned(64)));
 
-/* Tiles 0 and 1 are sums of the upper rows by two panels, 2 and 3 those of the lower; 4 and 5
- * inputs of the upper and the lower rows, 6 and 7 weights. With at most 16 rows, 0 to 3 are four
- * panels' sums. */
 struct shape {
-    int upper, lower; /* rows; 0: none set */
+    int upper, lower, depth; /* upper 0: none */
 };
 
 static _Thread_local struct shape shape;
 static _Thread_local bool is_held;
 
-static void set_shape(int upper, int lower)
+void amx_shape(int upper, int lower, int depth)
 {
     struct tile_config c = {.palette = 1};
 
-    if (shape.upper == upper && shape.lower == lower)
+    if (shape.upper == upper && shape.lower == lower && shape.depth == depth)
         return;
     for (int i = 0; i < 8; i++) {
         bool is_lower = i == 2 || i == 3 || i == 5;
 
-        c.bytes[i] = LINE;
-        c.rows[i] = (uint8_t)(i > 5 ? TILE_ROWS : is_lower ? lower : upper);
+        c.bytes[i] = (uint16_t)(i == 4 || i == 5 ? depth : AMX_LINE);
+        c.rows[i] = (uint8_t)(i > 5 ? depth / 4 : is_lower ? lower : upper);
     }
+    amx_written(&c);
     _tile_loadconfig(&c);
-    shape = (struct shape){upper, lower};
+    shape = (struct shape){upper, lower, depth};
 }
 
 static void amx_begin(void)
@@ -67,6 +63,12 @@ static void amx_end(void)
     shape = (struct shape){0};
 }
 
+void amx_done(void)
+{
+    if (!is_held)
+        amx_end();
+}
+
 /* ---- bf16 ------------------------------------------------------------------------------------ */
 /* Inputs and weights of one step over k: where the tiles are. */
 struct step {
@@ -75,22 +77,26 @@ struct step {
     int64_t x_lower;            /* from the upper rows to the lower ones */
 };
 
-/* The lines of n panels. */
-TILE_INLINE void ask(const struct step *s, int panels)
+/* The lines of n panels. With many rows it is into the second cache only: the first is full of
+ * inputs. */
+TILE_INLINE void ask(const struct step *s, int panels, bool is_near)
 {
     for (int p = 0; p < panels; p++)
-        for (int i = 0; i < TILE_BYTES; i += LINE)
-            _mm_prefetch(s->fetch + p * s->w_stride + i, _MM_HINT_T0);
+        for (int i = 0; i < AMX_BYTES; i += AMX_LINE)
+            if (is_near)
+                _mm_prefetch(s->fetch + p * s->w_stride + i, _MM_HINT_T0);
+            else
+                _mm_prefetch(s->fetch + p * s->w_stride + i, _MM_HINT_T1);
 }
 
 /* One step of up to 32 rows by 1 or 2 panels. */
 TILE_INLINE void step_square(const struct step *s, bool has_lower, int panels)
 {
     _tile_loadd(4, s->x, s->x_stride);
-    _tile_loadd(6, s->w, LINE);
+    _tile_loadd(6, s->w, AMX_LINE);
     _tile_dpbf16ps(0, 4, 6);
     if (panels > 1) {
-        _tile_loadd(7, s->w + s->w_stride, LINE);
+        _tile_loadd(7, s->w + s->w_stride, AMX_LINE);
         _tile_dpbf16ps(1, 4, 7);
     }
     if (has_lower) {
@@ -105,10 +111,10 @@ TILE_INLINE void step_square(const struct step *s, bool has_lower, int panels)
 TILE_INLINE void step_wide(const struct step *s, int panels)
 {
     step_square(s, false, 2);
-    _tile_loadd(6, s->w + 2 * s->w_stride, LINE);
+    _tile_loadd(6, s->w + 2 * s->w_stride, AMX_LINE);
     _tile_dpbf16ps(2, 4, 6);
     if (panels > 3) {
-        _tile_loadd(7, s->w + 3 * s->w_stride, LINE);
+        _tile_loadd(7, s->w + 3 * s->w_stride, AMX_LINE);
         _tile_dpbf16ps(3, 4, 7);
     }
 }
@@ -124,17 +130,19 @@ TILE_INLINE void step_any(const struct step *s, bool has_lower, int panels)
 /* The last k, fewer than 32: copies of the inputs and of the weights with zeros behind them. */
 TILE_INLINE void last_step(const struct step *s, int64_t k, int upper, int lower, int panels)
 {
-    char x[2 * TILE_BYTES] __attribute__((aligned(LINE))) = {0},
-                           w[4 * TILE_BYTES] __attribute__((aligned(LINE))) = {0};
+    char x[2 * AMX_BYTES] __attribute__((aligned(AMX_LINE))) = {0},
+                          w[4 * AMX_BYTES] __attribute__((aligned(AMX_LINE))) = {0};
     struct step last = {
-        .x = x, .w = w, .x_stride = LINE, .w_stride = TILE_BYTES, .x_lower = TILE_BYTES};
+        .x = x, .w = w, .x_stride = AMX_LINE, .w_stride = AMX_BYTES, .x_lower = AMX_BYTES};
 
     for (int r = 0; r < upper + lower; r++)
-        memcpy(x + r * LINE,
+        memcpy(x + r * AMX_LINE,
                s->x + (r < upper ? r * s->x_stride : s->x_lower + (r - upper) * s->x_stride),
                (size_t)k * 2);
     for (int p = 0; p < panels; p++)
-        memcpy(w + p * TILE_BYTES, s->w + p * s->w_stride, (size_t)k * 2 * PANEL);
+        memcpy(w + p * AMX_BYTES, s->w + p * s->w_stride, (size_t)k * 2 * PANEL);
+    amx_written(x);
+    amx_written(w);
     step_any(&last, lower > 0, panels);
 }
 
@@ -169,29 +177,30 @@ TILE_INLINE void sums_end(const struct mul *m, float *y, float *y2, int panels)
         _tile_stored(3, y2 + PANEL, m->y_stride * 4);
 }
 
-/* Up to 32 rows by 1 or 2 panels, or up to 16 by 3 or 4. */
+/* Up to 32 rows by 1 or 2 panels, or up to 16 by 3 or 4.  Tiles 0 and 1 are sums of the upper rows
+ * by two panels, 2 and 3 those of the lower, or of the upper by two more; 4 and 5 are inputs, 6 and
+ * 7 weights. */
 TILE_INLINE void block(const struct mul *m, int row, int panel, bool has_lower, int panels)
 {
-    int upper = MIN(m->rows - row, TILE_ROWS),
-        lower = has_lower ? MIN(m->rows - row - TILE_ROWS, TILE_ROWS) : 0;
+    int upper = MIN(m->rows - row, AMX_ROWS),
+        lower = has_lower ? MIN(m->rows - row - AMX_ROWS, AMX_ROWS) : 0;
     float *y = m->y + row * m->y_stride + panel * PANEL, *y2 = has_lower
-                                                                   ? y + TILE_ROWS * m->y_stride
+                                                                   ? y + AMX_ROWS * m->y_stride
                                                                : panels > 2 ? y + 2 * PANEL
                                                                             : NULL;
     struct step s = {.x = (const char *)m->x + row * m->x_stride * 2,
                      .w = (const char *)m->w + panel * m->w_stride * 2,
                      .x_stride = m->x_stride * 2,
                      .w_stride = m->w_stride * 2,
-                     .x_lower = TILE_ROWS * m->x_stride * 2};
+                     .x_lower = AMX_ROWS * m->x_stride * 2};
     const char *next = panels_after(m, s.w, panel, panels, s.w_stride);
-    int64_t own = own_bytes(m->k * 2 * PANEL) / TILE_BYTES, n = m->k / TILE_K;
+    int64_t own = own_bytes(m->k * 2 * PANEL) / AMX_BYTES, n = m->k / TILE_K;
 
-    set_shape(upper, has_lower ? lower : upper);
+    amx_shape(upper, has_lower ? lower : upper, AMX_LINE);
     sums_begin(m, y, y2, panels);
-    for (int64_t i = 0; i < n; i++, s.x += LINE, s.w += TILE_BYTES) {
-        s.fetch = i < own ? s.w + AHEAD : next + (i - own) * TILE_BYTES;
-        if (!has_lower)
-            ask(&s, panels);
+    for (int64_t i = 0; i < n; i++, s.x += AMX_LINE, s.w += AMX_BYTES) {
+        s.fetch = i < own ? s.w + AHEAD : next + (i - own) * AMX_BYTES;
+        ask(&s, panels, !has_lower);
         step_any(&s, has_lower, panels);
     }
     if (m->k % TILE_K)
@@ -223,13 +232,12 @@ static void many_rows(const struct mul *m, int row)
 
 static void amx_mul_bb(const struct mul *m)
 {
-    for (int row = 0; row < m->rows; row += 2 * TILE_ROWS)
-        if (m->rows - row > TILE_ROWS)
+    for (int row = 0; row < m->rows; row += 2 * AMX_ROWS)
+        if (m->rows - row > AMX_ROWS)
             many_rows(m, row);
         else
             few_rows(m, row);
-    if (!is_held)
-        amx_end();
+    amx_done();
 }
 
 void cpu_kern_amx(struct cpu_kern *k)
@@ -237,7 +245,7 @@ void cpu_kern_amx(struct cpu_kern *k)
     k->name = "amx";
     k->mul_bb = amx_mul_bb;
     k->mul_step = TILE_K;
-    k->chunk_rows = 2 * TILE_ROWS;
+    k->chunk_rows = 2 * AMX_ROWS;
     k->begin = amx_begin;
     k->end = amx_end;
 }

@@ -56,6 +56,8 @@ void cpu_kern_init_x86(struct cpu_kern *k, enum cpu_isa isa)
         cpu_quant_vnni(k);
     if (isa >= ISA_AVX512BF16)
         cpu_kern_avx512bf16(k);
-    if (isa >= ISA_AMX)
+    if (isa >= ISA_AMX) {
         cpu_kern_amx(k);
+        cpu_quant_amx(k);
+    }
 }

@@ -1,8 +1,8 @@
 /* Products by int8 and int4 weights with AVX512-VNNI: VPDPBUSD adds four products of an unsigned
  * and a signed byte to each of 16 sums, 64 a time, exactly (Intel SDM volume 2C, VPDPBUSD).  An
  * input of 16 bits is 256 times a high byte plus a low byte, both signed, each with sums of its
- * own; four of the high and four of the low stand side by side.  So weights are read as bytes, once,
- * and a tile has 24 accumulators of 32 registers: 3 rows by 4 panels, or 6 by 2.
+ * own; a group has its high bytes first, then its low ones.  So weights are read as bytes, once, and a
+ * tile has 24 accumulators of 32 registers: 3 rows by 4 panels, or 6 by 2.
  *
  * The steps of a group are unrolled: as a loop within the loop over groups gcc 12 keeps all
  * accumulators in memory, at 40 % of the speed. */
@@ -23,13 +23,13 @@ TILE_INLINE __m512i four(const void *x)
     return _mm512_set1_epi32(bytes);
 }
 
-/* high, low += x * b for 4 k; x: 4 high bytes, 4 low bytes of each row */
+/* high, low += x * b for 4 k; x: 4 high bytes of each row, and a group further 4 low bytes */
 TILE_INLINE void step(__m512i high[6][4], __m512i low[6][4], const char *x, int64_t x_stride,
-                      const __m512i b[4], int rows, int panels)
+                      int group, const __m512i b[4], int rows, int panels)
 {
     UNROLL for (int r = 0; r < rows; r++)
     {
-        __m512i h = four(x + r * x_stride), l = four(x + r * x_stride + 4);
+        __m512i h = four(x + r * x_stride), l = four(x + r * x_stride + group);
 
         UNROLL for (int p = 0; p < panels; p++)
         {
@@ -71,9 +71,9 @@ TILE_INLINE void line(__m512i high[6][4], __m512i low[6][4], const char *x, int6
             b[p] = _mm512_and_si512(b[p], mask);
         }
     }
-    step(high, low, x, x_stride, b, rows, panels);
+    step(high, low, x, x_stride, is4 ? QUANT_GROUP4 : QUANT_GROUP8, b, rows, panels);
     if (is4)
-        step(high, low, x + 8, x_stride, c, rows, panels);
+        step(high, low, x + 4, x_stride, QUANT_GROUP4, c, rows, panels);
 }
 
 TILE_INLINE __m512 scales(const char *s)
@@ -156,7 +156,7 @@ TILE_INLINE const char *fetch_from(const struct fetch *f, const char *q)
 
 TILE_INLINE void tile(const struct mul *m, int row, int panel, int rows, int panels, bool is4)
 {
-    const int lines = is4 ? QUANT_GROUP4 / 8 : QUANT_GROUP8 / 4, x_step = is4 ? 16 : 8;
+    const int lines = is4 ? QUANT_GROUP4 / 8 : QUANT_GROUP8 / 4, x_step = is4 ? 8 : 4;
     const int64_t w_stride = m->w_stride, x_stride = m->x_stride;
     const struct fetch f = fetch_of(m, row, panel, panels);
     const char *scale = f.w, *q = scale + quant_scale_bytes(m->k);
@@ -181,6 +181,7 @@ TILE_INLINE void tile(const struct mul *m, int row, int panel, int rows, int pan
             }
             line(high, low, x, x_stride, q, w_stride, rows, panels, is4);
         }
+        x += is4 ? QUANT_GROUP4 : QUANT_GROUP8; /* past the low bytes */
         group_add(sum, high, low, head, x_stride, scale, w_stride, rows, panels);
     }
     store_sums(sum, m, y, rows, panels);
@@ -196,8 +197,18 @@ TILE_INLINE void tile_q4(const struct mul *m, int row, int panel, int rows, int 
     tile(m, row, panel, rows, panels, true);
 }
 
-TILE_MUL_6X2(vnni_mul_q8, tile_q8)
-TILE_MUL_6X2(vnni_mul_q4, tile_q4)
+TILE_MUL_6X2(mul_q8, tile_q8)
+TILE_MUL_6X2(mul_q4, tile_q4)
+
+void vnni_mul_q8(const struct mul *m)
+{
+    mul_q8(m);
+}
+
+void vnni_mul_q4(const struct mul *m)
+{
+    mul_q4(m);
+}
 
 /* ---- inputs: quant_group_of of quant_rows.h in registers ------------------------------------- */
 /* 16 numbers from x + at on of n; zeros behind them */
@@ -221,16 +232,14 @@ TILE_INLINE __m512i whole(__m512 v, float inverse)
     return _mm512_cvtps_epi32(_mm512_min_ps(r, most));
 }
 
-/* 16 numbers as four high bytes, four low bytes, four high bytes, ..: the low byte of a number and
- * the high one of the number + 128, then sorted by fours. */
-TILE_INLINE void store_halves(char *to, __m512i q)
+/* 16 numbers as high bytes and, a group further, low bytes: the low byte of a number and the high one
+ * of the number + 128. */
+TILE_INLINE void store_halves(char *to, __m512i q, int group)
 {
-    const __m256i order = _mm256_setr_epi8(1, 3, 5, 7, 0, 2, 4, 6, 9, 11, 13, 15, 8, 10, 12, 14, 1,
-                                           3, 5, 7, 0, 2, 4, 6, 9, 11, 13, 15, 8, 10, 12, 14);
-    __m256i h = _mm512_cvtepi32_epi16(q), up = _mm256_add_epi16(h, _mm256_set1_epi16(128));
-    __m256i both = _mm256_blendv_epi8(up, h, _mm256_set1_epi16(0x00FF));
+    __m512i high = _mm512_srai_epi32(_mm512_add_epi32(q, _mm512_set1_epi32(128)), 8);
 
-    _mm256_storeu_si256((__m256i *)to, _mm256_shuffle_epi8(both, order));
+    _mm_storeu_si128((__m128i *)to, _mm512_cvtepi32_epi8(high));
+    _mm_storeu_si128((__m128i *)(to + group), _mm512_cvtepi32_epi8(q));
 }
 
 TILE_INLINE struct quant_head quantise_group(char *to, const float *x, int64_t n, int group)
@@ -253,7 +262,7 @@ TILE_INLINE struct quant_head quantise_group(char *to, const float *x, int64_t n
         __m512i q = whole(v[i], inverse);
 
         sum = _mm512_add_epi32(sum, q);
-        store_halves(to + 32 * i, q);
+        store_halves(to + 16 * i, q, group);
     }
     return (struct quant_head){bad           ? NAN
                                : inverse > 0 ? most / QUANT_INPUT_MAX
