@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* A wave tells every client what has come since the one before: one write each, however many events that are. Waves begin at
- * least PACE_MS apart and leave four fifths of the time to others; between PORTION clients the pump rests, so that the I/O
+ * least PACE_MS apart and leave half of the time to others; between PORTION clients the pump rests, so that the I/O
  * threads find time for other requests. */
 enum {
     CAP = 256 << 10,
@@ -315,7 +315,7 @@ static void *pump(void *ctx)
         int64_t start_ms = clock_ms();
         drop_all(h, gone);
         is_behind = wave(h, first);
-        int64_t end_ms = clock_ms(), rest_ms = 4 * (end_ms - start_ms);
+        int64_t end_ms = clock_ms(), rest_ms = end_ms - start_ms;
         next_ms = end_ms + (rest_ms > PACE_MS ? rest_ms : PACE_MS);
         pthread_mutex_lock(&h->lock);
     }

@@ -1,6 +1,6 @@
 /* The event streams, and those who wait for a job to change: everybody who is told what the store has committed.
  *
- * One thread tells all clients, in waves: each is told what was committed since its last id, from the last thousand events that
+ * One thread tells all clients, in waves: each is told what was committed since its last id, from the last few thousand events that
  * are kept in memory (recent.h) or, if it is further behind, from the log in pieces. A client that takes nothing is told nothing
  * more until it does. So ids rise strictly and none is left out, and a commit costs the same however many listen. */
 #ifndef RECTO_SERVER_HUB_H

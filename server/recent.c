@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT = 1024 };
+enum { KEPT = 4096 };
 
 struct item {
     uint64_t seq;
