@@ -1,5 +1,5 @@
 """A server under constant moderate load, and what it holds on to. Not a test of `make test`.
-    python3 tests/server/soak.py RECTO SOURCE [MINUTES, default 30] [SECONDS between two rounds, default 4]
+    python3 tests/server/soak.py RECTO SOURCE [MINUTES, default 30] [SECONDS between two rounds, default 0.5]
 A round is a document as a job (in turn a picture, a PDF of three pages, a PDF that is cancelled, a page that is read again), whose
 text is compared with what the script says and which is deleted later, and a chat call, also compared. Five clients follow the
 event stream and leave now and then. Once a minute: resident memory, descriptors, threads, size of the store.
@@ -14,14 +14,15 @@ import time
 from serve import Server, chat_body, image_part, pdf, png, wait_for
 
 MINUTES = float(sys.argv[3]) if len(sys.argv) > 3 else 30
-PAUSE = float(sys.argv[4]) if len(sys.argv) > 4 else 4
+PAUSE = float(sys.argv[4]) if len(sys.argv) > 4 else 0.5
 SETTLE_MIN, SLOPE_MAX, KEPT = min(5, MINUTES / 4), 8, 20
-SCRIPT = [{"document": "odd.png", "attempt": 1, "end": "fail"},
-          {"text": "page {page} of {document} is ", "repeat": "read {page} ", "times": 20, "token_ms": 1}]
+WORDS = "some words that were read from it and are not the same as any others here, so that nobody takes them for a loop"
+SCRIPT = [{"document": "odd.png", "attempt": 1, "text": "it goes ", "repeat": "round and ", "times": 150},
+          {"text": "page {page} of {document}: " + WORDS, "token_ms": 1}]
 
 
 def text_of(page, name):
-    return f"page {page} of {name} is " + f"read {page} " * 20
+    return f"page {page} of {name}: {WORDS}"
 
 
 class Soak:
@@ -108,11 +109,11 @@ class Soak:
         with open(f"/proc/{self.s.process.pid}/status") as f:
             status = dict(line.rstrip("\n").split(":\t") for line in f if ":\t" in line)
         with open(f"/proc/{self.s.process.pid}/stat") as f:
-            user, system = f.read().rsplit(")", 1)[1].split()[11:13]
+            ticks = f.read().rsplit(")", 1)[1].split()[11:15]  # of itself, and of helpers that have ended
         size = lambda name: os.path.getsize(os.path.join(self.s.data, name)) / 2**20 if os.path.exists(os.path.join(self.s.data, name)) else 0
         return {"rss": int(status["VmRSS"].split()[0]) / 1024, "threads": int(status["Threads"]),
                 "fds": len(os.listdir(f"/proc/{self.s.process.pid}/fd")), "db": size("recto.db"), "wal": size("recto.db-wal"),
-                "cpu": (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")}
+                "cpu": sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")}
 
 
 def slope(points):
@@ -131,7 +132,7 @@ def main():
         start, minute, i, points = time.time(), 0, 0, []
         print("| min | RSS, MiB | descriptors | threads | CPU, % of a core | database + WAL, MiB | jobs | pages | chats | events |\n"
               "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|", flush=True)
-        while time.time() - start < MINUTES * 60 + 1:
+        while minute <= MINUTES:
             if time.time() - start >= minute * 60:
                 a = k.sample()
                 points.append((minute, a))
