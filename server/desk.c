@@ -511,6 +511,7 @@ static void *desk_main(void *arg)
         if (rc < 0)
             continue;
         desk_fill(j);
+        desk_place(j);
         desk_tidy(j);
     }
     return NULL;

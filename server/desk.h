@@ -41,6 +41,11 @@ struct note {
     char id[ID_BYTES];
 };
 
+struct place { /* of a job in the queue */
+    int64_t job;
+    int n_ahead; /* pages that are handed out before its first */
+};
+
 struct secret { /* a password, as long as its job may need it */
     struct secret *next;
     char id[ID_BYTES];
@@ -86,12 +91,14 @@ struct jobs {
     int64_t page_status[RECTO_PAGE_CANCELLED + 1], n_attempt;
     int64_t ended_at[RATE_S], ended_n[RATE_S]; /* pages in each of the last seconds */
     int64_t disk_blob, disk_cache;
+    struct place *place; /* [n_place] of jobs that wait, as of the desk's last look */
+    int n_place, cap_place;
 
     /* desk thread only */
     struct fair *fair;
     struct flight *flights;
     struct note *backlog; /* taken, not yet committed */
-    int64_t swept_ms, tidied_ms, looked_ms;
+    int64_t swept_ms, tidied_ms, looked_ms, placed_ms;
     char fault_told[256];
 };
 
@@ -105,6 +112,10 @@ void desk_log(struct jobs *j, enum recto_log_level level, const char *fmt, ...)
 /* desk_claim.c, desk thread: hand out pages while there is room. */
 void desk_fill(struct jobs *j);
 void desk_cancel(struct jobs *j, int64_t job, bool is_gone);
+/* Now and then: where the jobs stand that wait. */
+void desk_place(struct jobs *j);
+/* Any thread: pages before the job's first; -1: it does not wait, or nobody knows. */
+int desk_ahead(struct jobs *j, int64_t job);
 void flight_free(struct flight *f);
 /* desk_tidy.c, desk thread: deadlines, retention, rubbish, when it is time to. */
 void desk_tidy(struct jobs *j);

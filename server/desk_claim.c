@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INTERACTIVE_MORE = 16 };
+enum { INTERACTIVE_MORE = 16, PLACE_MS = 250, PLACE_STEPS = 2000 };
 
 void flight_free(struct flight *f)
 {
@@ -261,4 +261,43 @@ void desk_cancel(struct jobs *j, int64_t job, bool is_gone)
             if (f->is_submitted)
                 reader_cancel(j->set.reader, f->request);
         }
+}
+
+/* ---- where jobs stand that wait --------------------------------------------------------------------------------------------------- */
+static void add_place(void *ctx, int64_t job, int n_ahead)
+{
+    struct jobs *j = ctx;
+
+    if (j->n_place == j->cap_place) {
+        j->cap_place = j->cap_place ? 2 * j->cap_place : 16;
+        j->place = realloc(j->place, (size_t)j->cap_place * sizeof *j->place);
+        if (!j->place)
+            abort();
+    }
+    j->place[j->n_place++] = (struct place){job, n_ahead};
+}
+
+void desk_place(struct jobs *j)
+{
+    int64_t now = now_ms();
+
+    if (now - j->placed_ms < PLACE_MS && now >= j->placed_ms)
+        return;
+    j->placed_ms = now;
+    pthread_mutex_lock(&j->lock);
+    j->n_place = 0;
+    fair_look_ahead(j->fair, DESK_CLAIM_PAGES, PLACE_STEPS, add_place, j);
+    pthread_mutex_unlock(&j->lock);
+}
+
+int desk_ahead(struct jobs *j, int64_t job)
+{
+    int n = -1;
+
+    pthread_mutex_lock(&j->lock);
+    for (int i = 0; i < j->n_place && n < 0; i++)
+        if (j->place[i].job == job)
+            n = j->place[i].n_ahead;
+    pthread_mutex_unlock(&j->lock);
+    return n;
 }

@@ -11,6 +11,7 @@ struct fair_job {
     struct fair_job *next;
     int64_t job, start; /* virtual time at which its next page begins */
     int n_page;
+    bool is_told; /* fair_look_ahead's, of a copy */
 };
 
 struct fair_owner {
@@ -209,4 +210,60 @@ int fair_waiting(const struct fair *f, enum recto_class class, int64_t job)
     struct fair_job *j;
 
     return owner_of(&f->class[class], job, &j) ? j->n_page : 0;
+}
+
+/* ---- looking ahead ------------------------------------------------------------------------------------------------------------- */
+static struct fair_job *copy_jobs(const struct fair_job *from)
+{
+    struct fair_job *first = NULL, **end = &first;
+
+    for (; from; from = from->next) {
+        struct fair_job *j = *end = malloc(sizeof *j);
+        if (!j)
+            abort();
+        *j = (struct fair_job){.job = from->job, .start = from->start, .n_page = from->n_page};
+        end = &j->next;
+    }
+    return first;
+}
+
+static struct fair *copy(const struct fair *f)
+{
+    struct fair *to = fair_new();
+
+    to->now = f->now;
+    for (int c = 0; c < N_CLASS; c++) {
+        struct fair_owner **end = &to->class[c].owners;
+        to->class[c].start = f->class[c].start;
+        to->class[c].now = f->class[c].now;
+        for (const struct fair_owner *o = f->class[c].owners; o; o = o->next) {
+            struct fair_owner *n = *end = malloc(sizeof *n);
+            if (!n || !(*n = *o, n->name = strdup(o->name)))
+                abort();
+            n->next = NULL;
+            n->jobs = copy_jobs(o->jobs);
+            end = &n->next;
+        }
+    }
+    return to;
+}
+
+void fair_look_ahead(const struct fair *f, int piece, int n_step, fair_ahead_fn *fn, void *ctx)
+{
+    struct fair *mine = copy(f);
+    enum recto_class class;
+    int64_t job;
+    int n_ahead = 0;
+
+    for (int i = 0; i < n_step && fair_next(mine, false, &job, &class); i++) {
+        struct fair_job *j;
+        owner_of(&mine->class[class], job, &j);
+        int n = j->n_page < piece ? j->n_page : piece;
+        if (!j->is_told)
+            fn(ctx, job, n_ahead);
+        j->is_told = true;
+        n_ahead += n;
+        fair_served(mine, class, job, n, j->n_page - n);
+    }
+    fair_free(mine);
 }

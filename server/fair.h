@@ -24,4 +24,9 @@ void fair_served(struct fair *f, enum recto_class class, int64_t job, int n_page
 /* Pages that wait for a job in that class, as far as f was told. */
 int fair_waiting(const struct fair *f, enum recto_class class, int64_t job);
 
+/* Call fn for each job that waits, with the number of pages that are handed out before its first if nothing else comes: by
+ * serving a copy of f, `piece` pages at once, for so many steps; of jobs that had no turn by then nothing is said. */
+typedef void fair_ahead_fn(void *ctx, int64_t job, int n_ahead);
+void fair_look_ahead(const struct fair *f, int piece, int n_step, fair_ahead_fn *fn, void *ctx);
+
 #endif

@@ -134,6 +134,7 @@ static void reset(struct jobs *j)
     store_close(j->store);
     blob_close(&j->blob);
     preview_end_all(j);
+    free(j->place);
     for (struct secret *s = j->secret, *next; s; s = next) {
         next = s->next;
         secret_free(s);
@@ -216,11 +217,14 @@ static double pages_per_second(struct jobs *j)
     return n ? (double)n / (double)(now - first + 1) : 0;
 }
 
-/* Speed and what is left are the desk's to know, not the store's. */
+/* Speed, what is left and what is ahead are the desk's to know, not the store's. */
 static void add_outlook(struct jobs *j, const struct job_row *row, json_t *o)
 {
     double speed = pages_per_second(j);
+    int n_ahead = row->state == JOB_QUEUED ? desk_ahead(j, row->key) : -1;
 
+    if (n_ahead >= 0)
+        json_object_set_new(o, "position", json_integer(n_ahead));
     if (row->state != JOB_RUNNING || speed <= 0)
         return;
     json_object_set_new(o, "speed_pages_s", json_real(round(speed * 100) / 100));

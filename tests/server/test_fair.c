@@ -104,6 +104,49 @@ static void what_is_dropped_is_not_served(void **state)
     fair_free(f);
 }
 
+struct told {
+    int n, ahead[10];
+};
+
+static void hear(void *ctx, int64_t job, int n_ahead)
+{
+    struct told *t = ctx;
+
+    assert_in_range(job, 0, 9);
+    t->ahead[job] = n_ahead;
+    t->n++;
+}
+
+/* What is said to be ahead is what is served before. */
+static void looking_ahead_says_what_comes(void **state)
+{
+    struct fair *f = fair_new();
+    struct told t = {0};
+    enum recto_class class;
+    int64_t job;
+
+    fair_add(f, RECTO_CLASS_BATCH, "a", 1, 100);
+    fair_add(f, RECTO_CLASS_NORMAL, "a", 2, 30);
+    fair_add(f, RECTO_CLASS_NORMAL, "b", 3, 7);
+    fair_add(f, RECTO_CLASS_NORMAL, "b", 4, 9);
+    fair_add(f, RECTO_CLASS_INTERACTIVE, "c", 5, 40);
+    fair_look_ahead(f, 4, 1000, hear, &t);
+    assert_int_equal(t.n, 5);
+    bool was_served[10] = {0};
+    for (int n = 0; fair_next(f, false, &job, &class);) {
+        int left = fair_waiting(f, class, job), take = left < 4 ? left : 4;
+        if (!was_served[job])
+            assert_int_equal(t.ahead[job], n);
+        was_served[job] = true;
+        n += take;
+        fair_served(f, class, job, take, left - take);
+    }
+    t.n = 0;
+    fair_look_ahead(f, 4, 1000, hear, &t); /* nobody waits */
+    assert_int_equal(t.n, 0);
+    fair_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,6 +155,7 @@ int main(void)
         cmocka_unit_test(a_small_job_is_soon_through),
         cmocka_unit_test(idle_time_is_not_saved_up),
         cmocka_unit_test(what_is_dropped_is_not_served),
+        cmocka_unit_test(looking_ahead_says_what_comes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -240,6 +240,17 @@ def test_long_poll():
     assert slow.json("GET", f"/v1/jobs/{job['id']}?wait_s=1&after={seq}")[1]["seq"] == seq and 0.5 < time.time() - start < 4
 
 
+def test_position():
+    """A job that waits is told how many pages are handed out before its first; one that runs, or has ended, is not."""
+    ids = [post(form(("file", f"p{i}.pdf", pdf(8))), slow)[2]["id"] for i in range(3)]
+    position = lambda job: slow.json("GET", "/v1/jobs/" + job)[1]["position"]
+    assert wait_for(lambda: (position(ids[2]) or 0) > 0), slow.json("GET", "/v1/jobs/" + ids[2])
+    assert position(ids[0]) is None
+    for job in ids:
+        slow.call("POST", f"/v1/jobs/{job}/cancel")
+        assert wait_for(lambda: slow.json("GET", "/v1/jobs/" + job)[1]["state"] == "cancelled") and position(job) is None
+
+
 def test_cancel_delete_rename():
     _, _, job = post(form(("file", "i.pdf", pdf(12))), slow)
     path = "/v1/jobs/" + job["id"]
@@ -326,5 +337,5 @@ SLOW = [{"text": "word ", "repeat": "and {page} ", "times": 20, "token_ms": 10}]
 with Server("--max-upload", "4MiB", "--rate", "0", "--drain-grace", "0") as server, \
         Server("--rate", "0", "--max-seqs", "2", script=SLOW) as slow:
     run([test_upload, test_raw_upload, test_several_files, test_refused_uploads, test_boundary_in_content, test_names_are_data,
-         test_big_uploads, test_idempotency, test_events, test_events_while_reading, test_stats_in_the_stream, test_text_while_reading, test_long_poll,
+         test_big_uploads, test_idempotency, test_events, test_events_while_reading, test_stats_in_the_stream, test_text_while_reading, test_long_poll, test_position,
          test_cancel_delete_rename, test_edits, test_files_are_guarded, test_whose_jobs, test_restart])
