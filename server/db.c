@@ -29,11 +29,13 @@ int db_fault(const struct db *db, int rc, const char *doing)
                  doing, why, rc);
 }
 
-/* synchronous=FULL: a commit is on the disk when it returns. The log is kept short, so that its file is. */
+/* synchronous=FULL: a commit is on the disk when it returns. The log is kept short, so that its file is. What a statement has to
+ * remember until it is through stays in memory: nothing is written outside the data directory. */
 static const char *const write_pragmas =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
-    "PRAGMA journal_size_limit=16777216; PRAGMA trusted_schema=OFF";
-static const char *const read_pragmas = "PRAGMA query_only=ON; PRAGMA trusted_schema=OFF";
+    "PRAGMA journal_size_limit=16777216; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF";
+static const char *const read_pragmas =
+    "PRAGMA query_only=ON; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF";
 
 int db_open(struct db *db, const char *path, bool may_write)
 {

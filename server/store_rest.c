@@ -275,6 +275,8 @@ int store_vacuum(const char *path, recto_line_fn *print, void *ctx)
             : 0;
 
     if (rc == 0)
+        rc = db_do(&db, "PRAGMA temp_store=DEFAULT", ""); /* the whole database once more */
+    if (rc == 0)
         rc = db_do(&db, "VACUUM", "");
     if (rc == 0) {
         char line[100];
