@@ -319,6 +319,10 @@ static void *pump(void *ctx)
         next_ms = end_ms + (rest_ms > PACE_MS ? rest_ms : PACE_MS);
         pthread_mutex_lock(&h->lock);
     }
+    struct client *first = h->client;
+    pthread_mutex_unlock(&h->lock);
+    wave(h, first); /* what was committed before the good-bye */
+    pthread_mutex_lock(&h->lock);
     struct client *rest = take_gone(h);
     pthread_mutex_unlock(&h->lock);
     drop_all(h, rest);
