@@ -11,7 +11,8 @@ const pages = [
     { document: 'slow.pdf', text: ref('text', [80, 60, 900, 900], 'Page {page} of a slow document.'), token_ms: 12 },
     { text: ref('text', [80, 60, 900, 900], 'Page {page}.') },
 ];
-const numbered = n => pdf(Array.from({ length: n }, (_, i) => [`Page ${i + 1}`]));
+/* Small pages, quickly drawn: what is on them comes from the script. */
+const numbered = n => pdf(Array.from({ length: n }, (_, i) => [`Page ${i + 1}`]), { width: 140, height: 200 });
 
 let server, browser;
 before(async () => {
