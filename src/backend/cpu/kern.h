@@ -121,6 +121,8 @@ struct cpu_kern {
     void (*mul_q8)(const struct mul *m);
     void (*mul_q4)(const struct mul *m);
 
+    /* To where nobody reads soon: past the caches, if the set knows how. Others see it after `end`. */
+    void (*copy_far)(float *y, const float *x, int64_t n);
     /* To nearest, ties to even; a NaN stays one; subnormals may become 0. */
     void (*round_bf16)(uint16_t *y, const float *x, int64_t n);
     /* One row: x / sqrt(mean x^2 + eps) * w, and (x - mean) / sqrt(variance + eps) * w + b */

@@ -80,6 +80,11 @@ static void c_mul_bb(const struct mul *m)
     c_mul(m, C_BB);
 }
 
+static void c_copy(float *y, const float *x, int64_t n)
+{
+    memcpy(y, x, (size_t)n * sizeof *y);
+}
+
 static void c_nothing(void)
 {
 }
@@ -93,6 +98,7 @@ const struct cpu_kern cpu_kern_c = {
     .chunk_rows = 24,
     .begin = c_nothing,
     .end = c_nothing,
+    .copy_far = c_copy,
     .round_bf16 = rows_round_bf16,
     .rmsnorm = rows_rmsnorm,
     .layernorm = rows_layernorm,

@@ -1,6 +1,6 @@
 /* Matrix products: y = x W^T over packed panels.
  *
- * The work is cut into items of 4 panels by at most BLOCK_ROWS rows.  Four panels of a model's
+ * The work is cut into items of 4 panels by a block of rows.  Four panels of a model's
  * matrices fit in the second level cache and are read once an item; chunks of chunk_rows rows
  * pass over them, and their sums stay in the first level until bias, activation and addition are
  * done.  A decode step is the same with one row: then each weight is read once, and the speed is
@@ -13,7 +13,10 @@
 
 #include <string.h>
 
-#define BLOCK_ROWS  192
+#define BLOCK_BYTES ((int64_t)1 << 20) /* of inputs: they and four panels fit in the second cache */
+#define BLOCK_LEAST 192
+#define BLOCK_MOST  576
+#define FAR_BYTES   ((int64_t)1 << 20) /* outputs that leave the second cache before they are read */
 #define ITEMS_EACH  5 /* items a thread has at least, if there are as many groups */
 #define SPAN_MOST   8
 #define GROUP_WIDTH (MUL_PANELS * PANEL)
@@ -144,9 +147,17 @@ static void add_bias(float *s, const float *bias, int rows, int64_t width)
             s[r * GROUP_WIDTH + j] += bias[j];
 }
 
-static void store(const struct product *p, const float *s, int64_t row, int rows, int64_t col,
-                  int64_t width)
+static void copy_near(float *y, const float *x, int64_t n)
 {
+    memcpy(y, x, (size_t)n * sizeof *y);
+}
+
+static void store(const struct device *d, const struct product *p, const float *s, int64_t row,
+                  int rows, int64_t col, int64_t width)
+{
+    void (*copy)(float *, const float *, int64_t) =
+        p->rows * p->y_stride * (int64_t)sizeof *s > FAR_BYTES ? d->kern.copy_far : copy_near;
+
     for (int r = 0; r < rows; r++) {
         float *y = (float *)p->y + (row + r) * p->y_stride + col;
 
@@ -154,7 +165,7 @@ static void store(const struct product *p, const float *s, int64_t row, int rows
             for (int64_t j = 0; j < width; j++)
                 y[j] += s[r * GROUP_WIDTH + j];
         else
-            memcpy(y, s + r * GROUP_WIDTH, (size_t)width * sizeof *y);
+            copy(y, s + r * GROUP_WIDTH, width);
     }
 }
 
@@ -209,7 +220,7 @@ static void chunk(const struct device *d, struct group at, struct group next, in
     if (p->out == PRODUCT_SWIGLU_BF16)
         store_bf16(d, p, s, row, rows, col, n_panel);
     else
-        store(p, s, row, rows, col, width);
+        store(d, p, s, row, rows, col, width);
 }
 
 /* ---- many products --------------------------------------------------------------------------- */
@@ -281,6 +292,14 @@ static int64_t span_of(const struct device *d, const struct product *p, int64_t 
     return p->rows > d->kern.chunk_rows ? 1 : MAX(1, MIN(most, SPAN_MOST));
 }
 
+/* Rows of an item: their inputs are read again for each group. */
+static int64_t block_rows(const struct device *d, const struct product *p)
+{
+    int64_t most = BLOCK_BYTES / (p->x_stride * (int64_t)cpu_x_size(d, p->w));
+
+    return MAX(BLOCK_LEAST, MIN(most, BLOCK_MOST));
+}
+
 void cpu_products(struct device *d, struct product *p, int n)
 {
     struct products all = {d, p, n, 0};
@@ -292,7 +311,7 @@ void cpu_products(struct device *d, struct product *p, int n)
     }
     for (int i = 0; i < n; i++) {
         p[i].first_item = all.n_item;
-        p[i].n_block = div_up(p[i].rows, BLOCK_ROWS);
+        p[i].n_block = div_up(p[i].rows, block_rows(d, &p[i]));
         p[i].span = span_of(d, &p[i], n_group);
         all.n_item += items_across(&p[i]) * p[i].n_block;
     }

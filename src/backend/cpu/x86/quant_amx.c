@@ -13,7 +13,9 @@
 
 #include <immintrin.h>
 
-#define FEW_ROWS 3 /* VNNI reads weights once for so many */
+/* So many rows are left to VNNI: unpacking costs it more. */
+#define FEW_ROWS8 8
+#define FEW_ROWS4 3
 
 /* Up to 16 rows by 1 or 2 panels. */
 struct block {
@@ -160,7 +162,7 @@ TILE_INLINE void mul(const struct mul *m, bool is4)
 
 static void amx_mul_q8(const struct mul *m)
 {
-    if (m->rows > FEW_ROWS)
+    if (m->rows > FEW_ROWS8)
         mul(m, false);
     else
         vnni_mul_q8(m);
@@ -168,7 +170,7 @@ static void amx_mul_q8(const struct mul *m)
 
 static void amx_mul_q4(const struct mul *m)
 {
-    if (m->rows > FEW_ROWS)
+    if (m->rows > FEW_ROWS4)
         mul(m, true);
     else
         vnni_mul_q4(m);
