@@ -172,7 +172,7 @@ struct backend {
      * sine are table[pos[r mod n_pos]][i] and [i + head_dim/2].  table F32 [n, head_dim], pos I32 [n_pos] on the device. */
     int (*rope)(struct device *d, tensor x, tensor pos, tensor table);
     int (*gather_rows)(struct device *d, tensor y, tensor x,
-                       tensor row); /* y[i] = x[row[i]], row I32 on the device */
+                       tensor row); /* y[i] = x[row[i]], of one type; row I32 on the device */
     int (*copy)(struct device *d, tensor y,
                 tensor x); /* same size, contiguous; fp32 <-> act converts */
     /* x[r] = table[id[r]] as fp32; rows with id < 0 are left alone. table [vocab, width] F32 or BF16, id I32, on the device */

@@ -171,8 +171,8 @@ void op_rope(struct run *r, tensor x, tensor pos, tensor table)
 void op_gather_rows(struct run *r, tensor y, tensor x, tensor row)
 {
     if (check(r,
-              is_f32(x) && is_f32(y) && x.n[1] == y.n[1] && row.dtype == DT_I32 &&
-                  row.n[0] == y.n[0],
+              is_mat(r, x) && is_mat(r, y) && x.dtype == y.dtype && x.n[1] == y.n[1] &&
+                  row.dtype == DT_I32 && row.n[0] == y.n[0],
               "gather_rows", x, y))
         latch(r, r->be->gather_rows(r->dev, y, x, row));
 }

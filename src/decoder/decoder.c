@@ -75,22 +75,37 @@ static void ffn_add(struct run *r, const struct decoder *d, int layer, tensor x,
         op_linear_add(r, x, m, &b->down);
 }
 
+/* Attn(RoPE(Wq h), RoPE(Wk h), Wv h), in scratch; reads the paged cache through r->batch */
+static tensor attended(struct run *r, const struct decoder *d, int layer, tensor h)
+{
+    const struct decoder_block *b = &d->block[layer];
+    tensor q = scratch_for(r, h, &b->wq), a = scratch_like(r, q);
+    struct qkv qkv = {&b->wq, &b->wk, &b->wv, d->rope, r->kv, layer};
+
+    op_qkv_store(r, q, h, &qkv);
+    op_attend(r, a, q, layer);
+    return a;
+}
+
+static void after_attention(struct run *r, const struct decoder *d, int layer, tensor x, tensor h,
+                            tensor a)
+{
+    const struct decoder_block *b = &d->block[layer];
+
+    op_linear_add_norm(r, x, h, a, &b->wo, b->ffn_norm, d->cfg->eps);
+    ffn_add(r, d, layer, x, h);
+}
+
 /* One decoder block; x [n_tok, hidden] is updated in place.   Source: DeepseekV2DecoderLayer.forward
  *   x += Wo Attn(RoPE(Wq h), RoPE(Wk h), Wv h)   h = RMSNorm(x)
  *   x += FFN(RMSNorm(x))                         dense in block 0, experts after it
  * h comes with the first norm done and goes with the next block's. */
 static void decoder_block(struct run *r, const struct decoder *d, int layer, tensor x, tensor h)
 {
-    const struct decoder_block *b = &d->block[layer];
     size_t mark = scratch_mark(r);
-    tensor q = scratch_for(r, x, &b->wq), a = scratch_like(r, q);
-    struct qkv qkv = {&b->wq, &b->wk, &b->wv, d->rope, r->kv, layer};
+    tensor a = attended(r, d, layer, h);
 
-    op_qkv_store(r, q, h, &qkv);
-    op_attend(r, a, q, layer); /* reads the paged cache through r->batch */
-    op_linear_add_norm(r, x, h, a, &b->wo, b->ffn_norm, d->cfg->eps);
-
-    ffn_add(r, d, layer, x, h);
+    after_attention(r, d, layer, x, h, a);
     scratch_reset(r, mark);
 }
 
@@ -99,21 +114,41 @@ void decoder_embed(struct run *r, const struct decoder *d, tensor x)
     op_embed(r, x, d->embed, r->id);
 }
 
+/* The last block of the rows that are asked for, into out: no row looks at another's beyond keys and values. */
+static void last_block(struct run *r, const struct decoder *d, tensor out, tensor x, tensor h)
+{
+    int layer = d->cfg->layers - 1;
+    tensor all = attended(r, d, layer, h), a, few;
+
+    if (out.n[0] == 0)
+        return;
+    a = scratch(r, r->act, out.n[0], all.n[1]);
+    few = scratch_like(r, out);
+    op_gather_rows(r, a, all, r->out_row);
+    op_gather_rows(r, out, x, r->out_row);
+    after_attention(r, d, layer, out, few, a);
+}
+
 void decoder_forward(struct run *r, const struct decoder *d, tensor logits, tensor x)
 {
     size_t mark = scratch_mark(r);
     const struct batch *b = r->batch;
-    tensor normed = scratch_like(r, x);
+    tensor normed = scratch_like(r, x), last = scratch(r, DT_F32, b->n_out, d->cfg->hidden);
+    bool is_narrow = b->n_out < b->n_tok && !r->tap; /* a tap shows all rows */
+    int n_whole = d->cfg->layers - (is_narrow && !r->is_dry);
 
     op_rmsnorm(r, normed, x, d->block[0].attn_norm, d->cfg->eps);
-    for (int i = 0; i < d->cfg->layers; i++) {
+    for (int i = 0; i < n_whole; i++) {
         decoder_block(r, d, i, x, normed);
         tap(r, x, "decoder_layer%d", i);
     }
-    if (b->n_out) { /* only rows that are asked for pay for the head, by far the widest matrix */
-        tensor last = scratch(r, DT_F32, b->n_out, d->cfg->hidden), h = scratch_like(r, last);
-
+    if (is_narrow || r->is_dry) /* a dry run measures both ways */
+        last_block(r, d, last, x, normed);
+    else if (b->n_out)
         op_gather_rows(r, last, x, r->out_row);
+    if (b->n_out) {
+        tensor h = scratch_like(r, last);
+
         op_rmsnorm(r, h, last, d->norm, d->cfg->eps);
         op_linear(r, logits, h, &d->lm_head);
     }

@@ -217,7 +217,8 @@ static void rotation(void **state)
 static void look_ups(void **state)
 {
     int64_t rows = 5, n = 80;
-    struct pair x = stream(rows, n), y = stream(rows, n), p = stream(5, n);
+    struct pair x = stream(rows, n), y = stream(rows, n), p = stream(5, n), a = act(rows, n),
+                b = act(rows, n);
     int32_t id[] = {3, -1, 0, 4, 4};
     tensor row_c = tensor_view(id, DT_I32, 2, rows, 1, 1, 1), row_g;
 
@@ -233,8 +234,11 @@ static void look_ups(void **state)
     ok(backend_cpu.gather_rows(cpu, p.c, y.c, row_c));
     ok(be->gather_rows(gpu, p.g, y.g, row_g));
     expect(p, 1e-7, "gather_rows", rows, n);
+    ok(backend_cpu.gather_rows(cpu, b.c, a.c, row_c));
+    ok(be->gather_rows(gpu, b.g, a.g, row_g));
+    expect(b, 0, "gather_rows of activations", rows, n);
     be->free(gpu, row_g.data);
-    drop(x), drop(y), drop(p);
+    drop(x), drop(y), drop(p), drop(a), drop(b);
 }
 
 static void pictures(void **state)
@@ -779,7 +783,8 @@ static int shut(void **state)
     return 0;
 }
 
-int main(void)
+/* With an argument only the tests whose names it matches (*, ?): for compute-sanitizer, under which all take long. */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(norms_gates_rotations),
@@ -805,6 +810,8 @@ int main(void)
         return 77;
     }
     be->close(d);
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("cuda fp32", tests, open_f32, shut) +
            cmocka_run_group_tests_name("cuda bf16", tests, open_bf16, shut);
 }

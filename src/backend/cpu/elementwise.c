@@ -133,22 +133,29 @@ int cpu_rope(struct device *d, tensor x, tensor pos, tensor table)
     return 0;
 }
 
+struct gather_job {
+    char *y;
+    const char *x;
+    const int32_t *index;
+    int64_t n_table;
+    size_t bytes; /* of a row */
+};
+
 static void gather(void *ctx, int64_t from, int64_t to)
 {
-    const struct row_job *j = ctx;
+    const struct gather_job *j = ctx;
 
     for (int64_t r = from; r < to; r++) {
         assert(j->index[r] >= 0 && j->index[r] < j->n_table);
-        memcpy(j->y + r * j->width, j->x + j->index[r] * j->width, (size_t)j->width * sizeof *j->y);
+        memcpy(j->y + (size_t)r * j->bytes, j->x + (size_t)j->index[r] * j->bytes, j->bytes);
     }
 }
 
 int cpu_gather_rows(struct device *d, tensor y, tensor x, tensor row)
 {
-    struct row_job j = {&d->kern,          .y = y.data,     .x = x.data,
-                        .index = row.data, .width = x.n[1], .n_table = x.n[0]};
+    struct gather_job j = {y.data, x.data, row.data, x.n[0], (size_t)x.n[1] * dtype_size(x.dtype)};
 
-    cpu_rows(d, gather, &j, y.n[0], j.width);
+    cpu_rows(d, gather, &j, y.n[0], x.n[1]);
     return 0;
 }
 

@@ -254,7 +254,8 @@ static int cuda_rope(struct device *d, tensor x, tensor pos, tensor table)
 
 static int cuda_gather_rows(struct device *d, tensor y, tensor x, tensor row)
 {
-    launch_gather_rows(d->stream, y.data, x.data, row.data, y.n[0], (int)x.n[1], d->overlaps);
+    launch_gather_rows(d->stream, y.data, x.data, row.data, y.n[0], (int)x.n[1], is_f32(x),
+                       d->overlaps);
     return cuda_launched("gather_rows");
 }
 

@@ -106,8 +106,8 @@ void launch_swiglu(launch_stream s, void *y, const void *gate, const void *up, i
 void launch_add_cyclic(launch_stream s, float *x, const float *p, int64_t n, int64_t period);
 void launch_rope(launch_stream s, void *x, const int32_t *pos, const float *table, int64_t rows,
                  int n_pos, int width, int head_dim, bool is_f32);
-void launch_gather_rows(launch_stream s, float *y, const float *x, const int32_t *row, int64_t rows,
-                        int width, bool early);
+void launch_gather_rows(launch_stream s, void *y, const void *x, const int32_t *row, int64_t rows,
+                        int width, bool is_f32, bool early);
 void launch_convert(launch_stream s, void *y, const void *x, int64_t n, bool y_is_f32,
                     bool x_is_f32);
 void launch_embed(launch_stream s, float *x, const void *table, const int32_t *id, int64_t rows,

@@ -401,10 +401,10 @@ void launch_turn_store(launch_stream s, void *q, const void *qkv, const struct h
 }
 
 // ---- look-ups -----------------------------------------------------------------------------------
-__global__ void gather_kernel(float *y, const float *x, const int32_t *row, int width)
+template <class T> __global__ void gather_kernel(T *y, const T *x, const int32_t *row, int width)
 {
-    const float *from = x + (int64_t)row[blockIdx.x] * width;
-    float *to = y + (int64_t)blockIdx.x * width;
+    const T *from = x + (int64_t)row[blockIdx.x] * width;
+    T *to = y + (int64_t)blockIdx.x * width;
 
     grid_release();
     grid_wait();
@@ -412,10 +412,15 @@ __global__ void gather_kernel(float *y, const float *x, const int32_t *row, int 
         to[i] = from[i];
 }
 
-void launch_gather_rows(launch_stream s, float *y, const float *x, const int32_t *row, int64_t rows,
-                        int width, bool early)
+void launch_gather_rows(launch_stream s, void *y, const void *x, const int32_t *row, int64_t rows,
+                        int width, bool is_f32, bool early)
 {
-    launch(gather_kernel, dim3((unsigned)rows), row_threads(width), 0, s, early, y, x, row, width);
+    if (is_f32)
+        launch(gather_kernel<float>, dim3((unsigned)rows), row_threads(width), 0, s, early,
+               (float *)y, (const float *)x, row, width);
+    else
+        launch(gather_kernel<bf16>, dim3((unsigned)rows), row_threads(width), 0, s, early,
+               (bf16 *)y, (const bf16 *)x, row, width);
 }
 
 template <class T>
