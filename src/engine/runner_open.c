@@ -162,10 +162,10 @@ static int join_rank(void *ctx, int rank)
 {
     struct runner *rn = ctx, *mine = runner_of(rn, rank);
 
-    TRY(zero_part(mine));
     mine->run.comm = rn->ranks->comm;
-    return mine->run.be->join(mine->run.dev, rn->ranks->comm, rank, mine->run.part.n[0],
-                              mine->run.part.n[1]);
+    TRY(mine->run.be->join(mine->run.dev, rn->ranks->comm, rank, mine->run.part.n[0],
+                           mine->run.part.n[1]));
+    return zero_part(mine); /* until it has joined again, a device says that a rank has failed */
 }
 
 int runner_rejoin(struct runner *rn)

@@ -202,7 +202,7 @@ void launch_choose(launch_stream s, struct choice *out, const float *logits, int
                    const int32_t *ban_from, const int32_t *ban_id, void *work, bool early);
 
 /* ---- ranks: ranks.cu ------------------------------------------------------------------------- */
-enum { LAUNCH_MAX_RANKS = 16, RANK_BLOCKS = 128 };
+enum { LAUNCH_MAX_RANKS = 16, RANK_BLOCKS = 256 };
 /* y += sum over ranks of part, part = 0, h = RMSNorm(y) unless h is NULL. A rank's room, laid out alike on all:
  *   uint32 count [RANK_BLOCKS]           epochs of this rank's blocks
  *   uint32 flag [n][RANK_BLOCKS]         epochs of what came from each rank

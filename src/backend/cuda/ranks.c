@@ -99,22 +99,28 @@ static int first_join(struct device *d, struct comm *c, int rank, int64_t rows, 
     return 0;
 }
 
+static int join(struct device *d, struct comm *c, int rank, int64_t rows, int64_t width)
+{
+    if (!d->peers) {
+        TRY(first_join(d, c, rank, rows, width));
+        d->epoch++; /* steps recorded alone sum nothing */
+    }
+    TRY(cuda_check(cudaStreamSynchronize(d->stream), "join"));
+    d->peers->words[1] = 0;
+    TRY(cuda_check(cudaMemsetAsync(d->peers->room, 0, d->peers->bytes, d->stream), "join"));
+    return cuda_check(cudaStreamSynchronize(d->stream), "join");
+}
+
 int cuda_join(struct device *d, struct comm *c, int rank, int64_t rows, int64_t width)
 {
     int rc;
 
     cudaSetDevice(d->id);
-    if (!d->peers) {
-        rc = first_join(d, c, rank, rows, width);
-        if (rc < 0) {
-            comm_abort(c);
-            return rc;
-        }
-        d->epoch++; /* steps recorded alone sum nothing */
+    rc = join(d, c, rank, rows, width);
+    if (rc < 0) {
+        comm_abort(c);
+        return rc;
     }
-    d->peers->words[1] = 0;
-    TRY(cuda_check(cudaMemsetAsync(d->peers->room, 0, d->peers->bytes, d->stream), "join"));
-    TRY(cuda_check(cudaStreamSynchronize(d->stream), "join"));
     return comm_barrier(c); /* nobody writes into a room that is still to be cleared */
 }
 
