@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "base/log.h"
 #include "engine/engine_parts.h"
 
 #include <stdio.h>
@@ -33,6 +34,31 @@ static void init_parts(struct engine *e, const struct engine_opts *o, const stru
                (int)div_up(e->model.cfg.decoder.context, e->runner.pool.block_tok), ro->max_out);
 }
 
+/* max_running pages of full length, or what the device has room for once the weights are on it: KV_SHARE per cent of it, since
+ * views, steps and what is recorded of them want memory, too. */
+static int64_t default_kv_tok(const struct engine *e, const struct engine_opts *o)
+{
+    enum { KV_SHARE = 85, SOME = 64 };
+    const struct model *m = &e->model;
+    const struct decoder_config *c = &m->cfg.decoder;
+    int block = o->kv_block_tok ? o->kv_block_tok : m->info.kv_block_tok;
+    struct kv_shape shape = {c->layers, (int)(m->decoder.block[0].wk.n_out / c->head_dim),
+                             c->head_dim, SOME, block};
+    int64_t all = (int64_t)o->max_running * c->context, bytes = m->be->kv_bytes(m->dev, &shape);
+    struct device_stats s = DEVICE_STATS_UNKNOWN;
+
+    if (m->be->stats)
+        m->be->stats(m->dev, &s);
+    if (s.memory_total < 0 || s.memory_used < 0 || bytes <= 0)
+        return all;
+    int64_t fit = (s.memory_total - s.memory_used) / 100 * KV_SHARE / bytes * SOME * block;
+
+    if (fit < all)
+        log_info("cache: room for %lld tokens beside the weights, not for %lld", (long long)fit,
+                 (long long)all);
+    return MIN(all, MAX(fit, c->context));
+}
+
 int engine_open(struct engine *e, const char *model_dir, const char *backend,
                 const struct device_opts *dev, const struct engine_opts *o)
 {
@@ -43,7 +69,7 @@ int engine_open(struct engine *e, const char *model_dir, const char *backend,
     pthread_mutex_init(&e->stats_lock, NULL);
     queue_open(&e->inbox, o->max_waiting);
     TRY(ranks_open(&e->ranks, &e->model, model_dir, backend, dev, MAX(o->n_rank, 1)));
-    kv_tok = o->kv_tok ? o->kv_tok : (int64_t)o->max_running * e->model.cfg.decoder.context;
+    kv_tok = o->kv_tok ? o->kv_tok : default_kv_tok(e, o);
     if (kv_tok > INT32_MAX / 2)
         return err(RECTO_EUSAGE, "a KV pool of %lld tokens is over the limit of %d",
                    (long long)kv_tok, INT32_MAX / 2);
