@@ -24,7 +24,7 @@ struct pages_round {
     long long n_in, n_out, n_visual;
     struct stages sum; /* ms */
     double *latency_s; /* sorted, n_page */
-    struct device_summary device;
+    struct devices_summary device;
 };
 
 struct pages_bench {

@@ -33,15 +33,23 @@ static void print_known(const char *what, double value, const char *unit)
         printf("%s %.1f %s", what, value, unit);
 }
 
-static void print_device(const struct pages_round *r)
+static void print_device(const struct device_summary *d)
 {
-    print_known("device: busy", 100 * r->device.busy, "%");
-    print_known(", memory peak", r->device.peak_bytes / (1 << 30), "GiB");
-    print_known(", power mean", r->device.mean_w, "W");
-    print_known(" =", r->device.mean_w * r->s / r->n_page, "J/page");
-    print_known(", temperature peak", r->device.peak_c, "C");
-    printf("; %d samples; processor %.2f s/page of this process\n", r->device.n,
-           r->cpu_s / r->n_page);
+    print_known(" busy", 100 * d->busy, "%");
+    print_known(", memory peak", d->peak_bytes / (1 << 30), "GiB");
+    print_known(", power mean", d->mean_w, "W");
+    print_known(", temperature peak", d->peak_c, "C");
+    printf("; %d samples\n", d->n);
+}
+
+static void print_devices(const struct pages_round *r)
+{
+    for (int i = 0; i < r->device.n; i++) {
+        printf("device %d:", i);
+        print_device(&r->device.at[i]);
+    }
+    print_known("devices:", r->device.all.mean_w * r->s / r->n_page, "J/page");
+    printf("; processor %.2f s/page of this process\n", r->cpu_s / r->n_page);
 }
 
 static void print_accuracy(const struct pages_bench *b)
@@ -83,7 +91,7 @@ void report_rounds(const struct pages_bench *b)
             printf(" %d %s", r->n_by_status[s], recto_status_name((enum recto_status)s));
     printf("; %d read more than once\n", r->n_retried);
     print_accuracy(b);
-    print_device(r);
+    print_devices(r);
     puts(
         "claimed by others, on other pages and hardware, never measured here: 8.2 pages/s on one A100, 18.9 on two;\n"
         "their latencies of 0.122 and 0.053 s are 1 / throughput, one page in flight; more than twice as fast on two\n"
@@ -115,6 +123,25 @@ static void write_number(FILE *out, const char *key, double v)
         fprintf(out, ",\"%s\":null", key);
     else
         fprintf(out, ",\"%s\":%.6g", key, v);
+}
+
+static void write_device(FILE *out, const struct device_summary *d)
+{
+    write_number(out, "utilisation", d->busy);
+    write_number(out, "memory_peak_bytes", d->peak_bytes);
+    write_number(out, "power_mean_w", d->mean_w);
+    write_number(out, "temperature_peak_c", d->peak_c);
+}
+
+static void write_devices(FILE *out, const struct devices_summary *s)
+{
+    fputs(",\"devices\":[", out);
+    for (int i = 0; i < s->n; i++) {
+        fprintf(out, "%s{\"samples\":%d", i ? "," : "", s->at[i].n);
+        write_device(out, &s->at[i]);
+        fputs("}", out);
+    }
+    fputs("]", out);
 }
 
 /* The first line of a corpus's index.jsonl (kind, seed, fonts), if the first file lies in its pages/. */
@@ -176,11 +203,9 @@ int report_json(const struct pages_bench *b, const char *path)
         write_number(out, "latency_p50_s", percentile(r, 0.5));
         write_number(out, "latency_p90_s", percentile(r, 0.9));
         write_number(out, "latency_p99_s", percentile(r, 0.99));
-        write_number(out, "utilisation", r->device.busy);
-        write_number(out, "memory_peak_bytes", r->device.peak_bytes);
-        write_number(out, "power_mean_w", r->device.mean_w);
-        write_number(out, "temperature_peak_c", r->device.peak_c);
         write_number(out, "cpu_s", r->cpu_s);
+        write_device(out, &r->device.all);
+        write_devices(out, &r->device);
         fputs("}", out);
     }
     fputs("]}\n", out);
