@@ -26,7 +26,8 @@ struct run {
     const struct batch *batch; /* of the step (op_step), for kv_store and attend */
     tensor id, pos, out_row;   /* its arrays on the device, I32 [n, 1] */
     struct kv *kv;
-    tap_fn *tap; /* NULL: none */
+    bool all_rows; /* the last block computes every row, on all ranks alike: a rank has a tap */
+    tap_fn *tap;   /* NULL: none */
     void *tap_ctx;
     const char *tap_suffix; /* "_global", "_tiles", "" */
 };

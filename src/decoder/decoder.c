@@ -134,7 +134,7 @@ void decoder_forward(struct run *r, const struct decoder *d, tensor logits, tens
     size_t mark = scratch_mark(r);
     const struct batch *b = r->batch;
     tensor normed = scratch_like(r, x), last = scratch(r, DT_F32, b->n_out, d->cfg->hidden);
-    bool is_narrow = b->n_out < b->n_tok && !r->tap; /* a tap shows all rows */
+    bool is_narrow = b->n_out < b->n_tok && !r->all_rows;
     int n_whole = d->cfg->layers - (is_narrow && !r->is_dry);
 
     op_rmsnorm(r, normed, x, d->block[0].attn_norm, d->cfg->eps);

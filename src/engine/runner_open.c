@@ -200,6 +200,8 @@ int runner_open(struct runner *rn, const struct model *m, const struct runner_op
     else
         TRY(open_rank(rn, m, o));
     rn->view_batch = rn->view_each * runner_ranks(rn);
+    for (int r = 0; r < runner_ranks(rn); r++)
+        runner_of(rn, r)->run.all_rows = o->tap != NULL;
     rn->run.tap = o->tap;
     rn->run.tap_ctx = o->tap_ctx;
     kv_pool_init(&rn->pool, (int)div_up(o->kv_tok, block_tok(rn, o)), block_tok(rn, o));
