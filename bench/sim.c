@@ -2,11 +2,14 @@
  *
  *   bench_sim [--config FILE] [--machine sim:h200] [--devices N] [--pages N] [--running N] [--interactive SECONDS]
  *             [--static] [--fixed] [--host-us N]
+ *             [--prepare-ms N --workers N]
  *
  * All pages are A4 (six tiles and the global view, 1131 prompt ids, 100 to 1100 new ids, with --fixed 600). The batch work is there from the
  * start and always waits; interactive pages come as a Poisson stream over all devices, one every SECONDS on average, and go to
  * the device with the fewest pages. First the same interactive page runs alone on an idle device. --static is the policy of
- * fixed batches: 32 pages or 100 ms, none joins. --host-us is charged on every step as time in which the device waits. */
+ * fixed batches: 32 pages or 100 ms, none joins. --host-us is charged on every step as time in which the device waits.
+ * --prepare-ms is what one of --workers threads, which all devices share, takes to decode and cut a page of the batch work; a page that is not
+ * ready cannot start. --interactive 0: none. */
 #include "backend/sim/sim.h"
 #include "base/clock.h"
 #include "engine/engine.h"
@@ -18,7 +21,8 @@
 
 struct plan {
     const char *config, *machine;
-    int devices, running, host_us;
+    int devices, running, host_us, workers;
+    double prepare_ms;
     int64_t pages;
     double interactive_s;
     bool is_static, is_fixed;
@@ -175,10 +179,19 @@ static void sample_kv(struct sim_run *r, const struct device_run *d)
     r->kv_n++;
 }
 
+/* When the next page of the batch work is ready, with all workers busy from the start. */
+static double ready_s(const struct sim_run *r)
+{
+    const struct plan *pl = r->plan;
+
+    return (double)(r->n_sent / pl->workers + 1) * pl->prepare_ms / 1e3;
+}
+
 /* Batch pages of the first device that has room, so that some always wait. */
 static void refill(struct sim_run *r, struct device_run *d)
 {
-    while (r->n_sent < r->plan->pages && d->engine.n_live < d->engine.max_live - 32) {
+    while (r->n_sent < r->plan->pages && d->engine.n_live < d->engine.max_live - 32 &&
+           ready_s(r) <= (double)now_of(d) / 1e9) {
         engine_add(&d->engine, &new_page(r, d, CLASS_BATCH, now_of(d))->req);
         r->n_sent++;
     }
@@ -343,13 +356,15 @@ int main(int argc, char **argv)
         .pages = atoll(arg_after(argc, argv, "--pages", "100000")),
         .running = atoi(arg_after(argc, argv, "--running", "256")),
         .host_us = atoi(arg_after(argc, argv, "--host-us", "30")),
+        .workers = atoi(arg_after(argc, argv, "--workers", "1")),
+        .prepare_ms = atof(arg_after(argc, argv, "--prepare-ms", "0")),
         .interactive_s = atof(arg_after(argc, argv, "--interactive", "1")),
         .is_static = has_arg(argc, argv, "--static"),
         .is_fixed = has_arg(argc, argv, "--fixed"),
     };
 
-    if (pl.devices < 1 || pl.pages < 1 || pl.running < 9) {
-        fprintf(stderr, "bench_sim: --devices and --pages from 1, --running from 9\n");
+    if (pl.devices < 1 || pl.pages < 1 || pl.running < 9 || pl.workers < 1) {
+        fprintf(stderr, "bench_sim: --devices, --pages and --workers from 1, --running from 9\n");
         return 2;
     }
     if (pl.is_static)

@@ -8,19 +8,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What recto itself takes on a machine. */
+struct measured {
+    double tile_ms, global_ms;       /* a view among those of a page */
+    double prompt_ms, prompt_row_ms; /* a step with prompts, and each row of them */
+    struct {
+        int rows;
+        double ms;
+    } decode
+        [8]; /* a step of so many decoding rows at a context of 1430, between two of them by a straight line */
+};
+
 struct machine {
     const char *name;
     double flops, bytes; /* a second, as reached by tuned kernels */
     double launch_s;     /* of one op */
     int view_batch;
+    const struct measured *measured; /* NULL: by flops, bytes and launch_s */
 };
+
+/* bench/results/h200.md. A global view counts as two tiles. */
+static const struct measured h200_measured = {
+    17.29 / 8,
+    17.29 / 4,
+    2.50,
+    1.81e-3,
+    {{1, 0.842}, {8, 1.615}, {32, 3.124}, {100, 4.875}, {256, 8.805}, {512, 14.792}}};
 
 /* H200: 776 TFLOP/s and 4.23 TB/s measured, of which 60 % and 75 % are expected. A100: 312 and 2.0 by its data sheet, same
  * shares. Two Zen 4 cores: 451 GFLOP/s and 29 GB/s measured, 75 % and 95 %. */
 static const struct machine machines[] = {
-    {"h200", 776e12 * 0.60, 4.23e12 * 0.75, 1.0e-6, 24},
-    {"a100", 312e12 * 0.60, 2.0e12 * 0.75, 1.5e-6, 16},
-    {"cpu2", 451e9 * 0.75, 29e9 * 0.95, 2e-6, 1},
+    {"h200", 776e12 * 0.60, 4.23e12 * 0.75, 1.0e-6, 24, NULL},
+    {"a100", 312e12 * 0.60, 2.0e12 * 0.75, 1.5e-6, 16, NULL},
+    {"cpu2", 451e9 * 0.75, 29e9 * 0.95, 2e-6, 1, NULL},
+    {"h200-measured", 0, 0, 0, 7, &h200_measured},
 };
 
 struct device {
@@ -42,7 +63,43 @@ struct held {
 
 static void spend(struct device *d, double flop, double bytes)
 {
-    d->now_s += fmax(flop / d->machine->flops, bytes / d->machine->bytes) + d->machine->launch_s;
+    const struct machine *m = d->machine;
+
+    if (!m->measured)
+        d->now_s += fmax(flop / m->flops, bytes / m->bytes) + m->launch_s;
+}
+
+/* A group of views, at its first op. */
+static void spend_views(struct device *d, tensor pixels)
+{
+    const struct measured *m = d->machine->measured;
+
+    if (m)
+        d->now_s += (double)pixels.n[0] * (pixels.n[1] > 768 ? m->global_ms : m->tile_ms) / 1e3;
+}
+
+static double decode_ms(const struct measured *m, int rows)
+{
+    int i = 1;
+
+    while (m->decode[i + 1].rows && rows > m->decode[i].rows)
+        i++;
+    return m->decode[i].ms + (m->decode[i].ms - m->decode[i - 1].ms) * (rows - m->decode[i].rows) /
+                                 (m->decode[i].rows - m->decode[i - 1].rows);
+}
+
+/* A step's rows, at its first attention. Rows of both kinds cost what they cost apart. */
+static void spend_rows(struct device *d, const struct batch *b)
+{
+    const struct measured *m = d->machine->measured;
+    int n_decode = 0, n_prompt;
+
+    for (int s = 0; s < b->n_seq; s++)
+        n_decode += b->seq_row[s + 1] - b->seq_row[s] == 1;
+    n_prompt = b->n_tok - n_decode;
+    d->now_s += ((n_decode ? decode_ms(m, n_decode) : 0) +
+                 (n_prompt ? m->prompt_ms + n_prompt * m->prompt_row_ms : 0)) /
+                1e3;
 }
 
 static double size_of(tensor t)
@@ -63,9 +120,10 @@ static int sim_open(struct device **out, const struct device_opts *o)
             (*out)->machine = &machines[i];
             return 0;
         }
-    return err(RECTO_EUSAGE,
-               "device: simulated machines are sim:h200, sim:a100 and sim:cpu2, not '%s'",
-               o->name ? o->name : "");
+    return err(
+        RECTO_EUSAGE,
+        "device: simulated machines are sim:h200, sim:a100, sim:cpu2 and sim:h200-measured, not '%s'",
+        o->name ? o->name : "");
 }
 
 static void sim_close(struct device *d)
@@ -229,6 +287,7 @@ static int sim_moe(struct device *d, tensor y, tensor h, const struct moe *m)
 static int sim_patches(struct device *d, tensor out, tensor pixels, int patch)
 {
     spend(d, 0, size_of(out) + size_of(pixels));
+    spend_views(d, pixels);
     return 0;
 }
 
@@ -311,6 +370,8 @@ static int sim_attend(struct device *d, tensor out, tensor q, struct kv *kv, int
         pairs += (double)n * (b->seq_len[s] - (n - 1) / 2.0);
     }
     spend(d, 4 * pairs * row, keys * row * 2 * 2 + 2 * size_of(q));
+    if (d->machine->measured && layer == 0)
+        spend_rows(d, b);
     return 0;
 }
 

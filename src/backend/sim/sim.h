@@ -1,6 +1,7 @@
 /* A simulated device: a backend whose ops compute nothing and only advance a clock, by a roofline of the named machine.
  *
  *   "sim:h200", "sim:a100", "sim:cpu2"     never chosen unless named
+ *   "sim:h200-measured"                    the same, but views and rows take what recto was measured to take on one H200
  *
  * It runs the real engine over any configuration (config.json; no weights are read) millions of steps a minute, to compare
  * policies and to plan for many devices.  An op takes max(operations / rate, bytes / bandwidth) + a launch; rate and bandwidth
