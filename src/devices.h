@@ -6,8 +6,8 @@
  *              replicas=N  N whole models, pages spread over them
  *              tp=NxM      M models, each cut over N devices
  *              auto        of the devices that are listed: one is simply used; several are replicas, but tp while max_running is
- *                          at most DEVICES_TP_PAGES: few pages gain from a shorter step, many from more steps.  Where one
- *                          overtakes the other has not been measured on two cards
+ *                          at most DEVICES_TP_PAGES: few pages gain from a shorter step, many from more steps.  Measured:
+ *                          docs/devices.md
  */
 #ifndef RECTO_DEVICES_H
 #define RECTO_DEVICES_H
