@@ -2,6 +2,7 @@
 import http.client
 import json
 import os
+import socket
 import subprocess
 import tempfile
 import threading
@@ -240,6 +241,20 @@ def test_long_poll():
     assert slow.json("GET", f"/v1/jobs/{job['id']}?wait_s=1&after={seq}")[1]["seq"] == seq and 0.5 < time.time() - start < 4
 
 
+def test_long_poll_is_left():
+    """Who leaves while waiting keeps no connection, of which an address has only so many."""
+    _, _, job = post(form(("file", "l.png", png(seed=21))))
+    ended(job["id"])
+    assert wait_for(lambda: server.metric("recto_connections") == 1)
+    waiting = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(5)]
+    for c in waiting:
+        c.sendall(f"GET /v1/jobs/{job['id']}?wait_s=60&after=1000000 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    assert wait_for(lambda: server.metric("recto_http_in_flight") == 6)
+    for c in waiting:
+        c.close()
+    assert wait_for(lambda: server.metric("recto_connections") == 1, 5)
+
+
 def test_position():
     """A job that waits is told how many pages are handed out before its first; one that runs, or has ended, is not."""
     ids = [post(form(("file", f"p{i}.pdf", pdf(8))), slow)[2]["id"] for i in range(3)]
@@ -337,5 +352,5 @@ SLOW = [{"text": "word ", "repeat": "and {page} ", "times": 20, "token_ms": 10}]
 with Server("--max-upload", "4MiB", "--rate", "0", "--drain-grace", "0") as server, \
         Server("--rate", "0", "--max-seqs", "2", script=SLOW) as slow:
     run([test_upload, test_raw_upload, test_several_files, test_refused_uploads, test_boundary_in_content, test_names_are_data,
-         test_big_uploads, test_idempotency, test_events, test_events_while_reading, test_stats_in_the_stream, test_text_while_reading, test_long_poll, test_position,
+         test_big_uploads, test_idempotency, test_events, test_events_while_reading, test_stats_in_the_stream, test_text_while_reading, test_long_poll, test_long_poll_is_left, test_position,
          test_cancel_delete_rename, test_edits, test_files_are_guarded, test_whose_jobs, test_restart])
