@@ -512,11 +512,11 @@ void http_quiesce(struct http *h)
 /* What is suspended must be resumed before libmicrohttpd may stop. False: somebody holds a request and does not answer. */
 static bool wait_idle(struct http *h)
 {
-    for (int i = 0; i < CLOSE_MS / 10 && watch_busy(&h->watch) > 0; i++) {
+    for (int i = 0; i < CLOSE_MS / 10 && watch_busy(&h->watch, NULL) > 0; i++) {
         watch_cut_all(&h->watch);
         usleep(10000);
     }
-    return watch_busy(&h->watch) == 0;
+    return watch_busy(&h->watch, NULL) == 0;
 }
 
 void http_close(struct http *h)
@@ -542,6 +542,5 @@ int http_port(const struct http *h, int i)
 
 void http_get_counts(struct http *h, struct http_counts *c)
 {
-    c->conns = h->watch.n_conn;
-    c->busy = watch_busy(&h->watch);
+    c->busy = watch_busy(&h->watch, &c->conns);
 }

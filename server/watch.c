@@ -141,11 +141,13 @@ void watch_stream(struct watch *w, struct http_conn *c, struct stream *s)
     pthread_mutex_unlock(&w->lock);
 }
 
-int watch_busy(struct watch *w)
+int watch_busy(struct watch *w, int *n_conn)
 {
     int n = 0;
 
     pthread_mutex_lock(&w->lock);
+    if (n_conn)
+        *n_conn = w->n_conn;
     for (int i = 0; i < w->n_slot; i++)
         n += w->slot[i] && w->slot[i]->request;
     pthread_mutex_unlock(&w->lock);

@@ -57,8 +57,8 @@ void watch_on_gone(struct watch *w, struct request *q, void (*fn)(void *), void 
 /* Write all of `bytes` to the client (as far as its buffer takes them), and close once HTTP_LINGER_BYTES or HTTP_LINGER_MS
  * of what it still sends were thrown away. fd stays open and is closed by its owner as usual. */
 void watch_linger(struct watch *w, int fd, const char *bytes, size_t n);
-/* Requests under way. */
-int watch_busy(struct watch *w);
+/* Requests under way; *n_conn, if not NULL: open connections. */
+int watch_busy(struct watch *w, int *n_conn);
 /* End all streams, and the connections whose body is still coming. */
 void watch_cut_all(struct watch *w);
 
