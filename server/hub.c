@@ -31,7 +31,7 @@ struct client {
     struct stream *stream;
     struct jobs_watch *text; /* of the page whose text it follows; NULL: none */
     char owner[AUTH_OWNER_MAX], job[ROUTE_PARAM_MAX];
-    bool all_owners, wants_stats, has_begun, from_now;
+    bool all_owners, wants_stats, has_begun;
     uint64_t seq;     /* told up to here; the pump's */
     uint64_t n_stats; /* which figures it was told last; the pump's */
     struct client *next;
@@ -146,14 +146,11 @@ static void add_to_piece(void *ctx, const struct jobs_event *ev)
 }
 
 /* The stream's first lines: how long to wait before asking again, and where the story stands. */
-static void begin(struct hub *h, struct client *c)
+static void begin(struct client *c)
 {
     char line[80];
-    int n;
+    int n = snprintf(line, sizeof line, "retry: 2000\nid: %llu\n\n", (unsigned long long)c->seq);
 
-    if (c->from_now)
-        c->seq = recent_last(h->recent);
-    n = snprintf(line, sizeof line, "retry: 2000\nid: %llu\n\n", (unsigned long long)c->seq);
     stream_write(c->stream, line, (size_t)n);
     c->has_begun = true;
 }
@@ -208,7 +205,7 @@ static bool tell(struct hub *h, struct client *c)
     if (stream_waiting(c->stream) > ROOM)
         return false;
     if (!c->has_begun)
-        begin(h, c);
+        begin(c);
     if (!recent_since(h->recent, &c->seq, owner_of(c), job_of(c), ROOM, &out)) {
         catch_up(h, c);
         has_told = true;
@@ -396,8 +393,7 @@ void hub_subscribe(struct hub *h, struct request *q, const struct hub_wish *wish
     c->all_owners = !wish->owner;
     snprintf(c->owner, sizeof c->owner, "%s", wish->owner ? wish->owner : "");
     snprintf(c->job, sizeof c->job, "%s", wish->job ? wish->job : "");
-    c->seq = wish->after;
-    c->from_now = wish->from_now;
+    c->seq = wish->from_now ? recent_last(h->recent) : wish->after; /* now: not at the next wave */
     c->wants_stats = wish->stats;
     answer_stream(q, "text/event-stream", c->stream);
     metrics_sse(h->server->metrics, 1);

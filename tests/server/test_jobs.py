@@ -175,6 +175,22 @@ def test_events():
     assert server.call("GET", path + "?after=x")[0] == 400
 
 
+def test_events_from_now_on():
+    """What happens behind the answer's header is told, however soon: a page asks for the stream, then uploads."""
+    for i in range(6):
+        c = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        c.request("GET", "/v1/events")
+        r = c.getresponse()
+        job = post(form(("file", "n.png", png(seed=30 + i))))[2]
+        for line in iter(r.readline, b""):
+            v = json.loads(line[6:]) if line.startswith(b"data: ") else {}
+            if v.get("job") == job["id"] or v.get("id") == job["id"]:
+                assert v.get("id") and v["state"] == "queued", v
+                break
+        c.close()
+        ended(job["id"])
+
+
 def test_events_while_reading():
     """Six clients that come and go while a job runs: what each is told has no gap."""
     _, _, job = post(form(("file", "f.pdf", pdf(6))), slow)
@@ -352,5 +368,5 @@ SLOW = [{"text": "word ", "repeat": "and {page} ", "times": 20, "token_ms": 10}]
 with Server("--max-upload", "4MiB", "--rate", "0", "--drain-grace", "0") as server, \
         Server("--rate", "0", "--max-seqs", "2", script=SLOW) as slow:
     run([test_upload, test_raw_upload, test_several_files, test_refused_uploads, test_boundary_in_content, test_names_are_data,
-         test_big_uploads, test_idempotency, test_events, test_events_while_reading, test_stats_in_the_stream, test_text_while_reading, test_long_poll, test_long_poll_is_left, test_position,
+         test_big_uploads, test_idempotency, test_events, test_events_from_now_on, test_events_while_reading, test_stats_in_the_stream, test_text_while_reading, test_long_poll, test_long_poll_is_left, test_position,
          test_cancel_delete_rename, test_edits, test_files_are_guarded, test_whose_jobs, test_restart])
