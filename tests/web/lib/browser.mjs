@@ -35,6 +35,7 @@ export async function open(browser, server, options = {}, hash = '') {
         if (!r.url().startsWith(server.url) && !/^(blob|data):/.test(r.url()))
             page.faults.push(`asked for ${r.url()}`);
     });
+    page.on('filechooser', () => null); /* from here on dialogs come to the test; asked for later, a key may be quicker */
     await page.goto(server.url + hash);
     return page;
 }
