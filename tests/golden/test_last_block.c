@@ -58,6 +58,7 @@ static void close_pages(struct runner *rn, struct request *q)
 {
     for (int i = 0; i < N_SEQ; i++) {
         kv_release(&rn->pool, &q[i].s.kv);
+        kv_seq_reset(&q[i].s.kv);
         free(q[i].id);
     }
 }
