@@ -6,7 +6,8 @@
  * its rowspan and its content as tokens, one for each character, one for each tag of an element inside ("<b>",
  * "</b>").  To insert or delete a node costs 1; to rename one 1 if tag, colspan or rowspan differ, between two td
  * lev(tokens) / length of the longer, else 0.  TEDS = 1 - distance / max(n1, n2), n the number of elements below
- * <table>, those inside cells among them. */
+ * <table>, those inside cells among them.  Of trees of very different shape it may be below 0, as there, and never below -1: nodes
+ * that cannot be paired in order are deleted on one side and inserted on the other. */
 #ifndef RECTO_EVAL_TEDS_H
 #define RECTO_EVAL_TEDS_H
 

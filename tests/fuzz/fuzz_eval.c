@@ -27,7 +27,7 @@ static void score_as_folder(char *truth, char *read)
     eval_page_score(&s, &c, &p);
     for (int k = 0; k < N_EVAL_NORM; k++)
         need(s.text[k].ned >= 0 && s.text[k].ned <= 1);
-    need(s.table.teds > -1e-6 && s.table.teds < 1 + 1e-6);
+    need(s.table.teds > -1 - 1e-6 && s.table.teds < 1 + 1e-6);
     eval_page_score(&s, &c, &same);
     need(s.text[0].chars.edits == 0 && s.text[2].words.edits == 0);
     for (int n = 1; n < 4; n++)
