@@ -13,6 +13,7 @@ const pages = [
     { document: 'three.pdf', page: 3, text: ref('text', [80, 60, 900, 900], `Page three. ${lines.join(' ')}`), token_ms: 12 },
     { document: 'three.pdf', text: ref('title', [80, 60, 900, 120], '# Page {page}') + '\n\n' + ref('text', [80, 200, 900, 300], 'Text of page {page}.'),
         token_ms: 2 },
+    { document: 'late.pdf', text: ref('text', [80, 60, 900, 900], 'Read in good time.'), token_ms: 60 },
     { document: 'boxes.pdf', text: blocks.join('\n\n') },
     { document: 'round.pdf', page: 2, rung: 'first', view: 'global', text: ref('text', [80, 60, 900, 900], 'It ends well.') },
     { document: 'round.pdf', page: 2, text: ref('text', [80, 60, 900, 900], 'It goes '), repeat: 'round and ' },
@@ -59,6 +60,23 @@ test('E2: a pasted screenshot, its text in the clipboard by one key', async () =
     await page.keyboard.press('c');
     await page.locator('.toast', { hasText: 'Page copied' }).waitFor();
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'Read image.png.');
+    clean(page);
+});
+
+test('E2: rows that come late do not undo what an event has told', async () => {
+    const page = await open(browser, server);
+    let haveCome, come = new Promise(f => { haveCome = f; });
+    await page.route('**/v1/jobs/*/pages?*', async route => { // answered at once, as of a page that is being read
+        const response = await route.fetch();
+        await until(async () => (await getJson(server, 'v1/jobs?limit=1')).data[0].state === 'done');
+        await page.waitForTimeout(500);
+        await route.fulfill({ response });
+        setTimeout(haveCome, 500);
+    });
+    await page.route('**/pages/1.json*', async route => { await come; await route.continue(); }); // asked for by the event
+    await choose(page, [pdfFile('late.pdf', pdf([['a']]))]);
+    await page.locator('.block', { hasText: 'Read in good time.' }).waitFor();
+    await jobSays(page, 'Done');
     clean(page);
 });
 

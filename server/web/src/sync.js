@@ -89,6 +89,7 @@ export function open(jobId, pageNo = 1) {
     const isOther = jobId !== state.jobId;
     Object.assign(state, { jobId, pageNo, blockId: null });
     if (isOther) {
+        pending.clear();
         Object.assign(state, { rows: [], page: null, live: null, problem: null, filter: 'all' });
         if (jobId && isLoaded)
             loadOpen();
@@ -136,23 +137,27 @@ function growRows(total) {
     changed('pages');
 }
 
-/* Rows around page n, in the blocks in which they are asked for; what is there or under way is not asked for twice. */
-const pending = new Set();
+/* Rows around page n, in the blocks in which they are asked for; what is there or under way is not asked for twice. Of an answer
+ * those rows are left out of which an event has told while it was under way: it may be the older one. */
+const pending = new Map();
 export async function loadRows(n, again = false) {
     const id = state.jobId;
     const from = Math.floor((n - 1) / ROWS) * ROWS + 1;
     const key = `${id} ${from}`;
-    if (!id || pending.has(key) || (!again && state.rows[from]))
+    if (!id || (!again && state.rows[from] && !pending.has(key)))
         return;
-    pending.add(key);
-    try {
-        const answer = await getJson(jobPath(id, '/pages'), { from, limit: ROWS });
-        if (id === state.jobId)
-            takeRows(id, answer.data);
-        changed('pages', 'page');
-    } finally {
-        pending.delete(key);
+    if (!pending.has(key)) {
+        const heard = new Set();
+        pending.set(key, { id, heard, answer: askRows(id, from, heard).finally(() => pending.delete(key)) });
     }
+    await pending.get(key).answer;
+}
+
+async function askRows(id, from, heard) {
+    const answer = await getJson(jobPath(id, '/pages'), { from, limit: ROWS });
+    if (id === state.jobId)
+        takeRows(id, answer.data.filter(row => !heard.has(row.page)));
+    changed('pages', 'page');
 }
 
 function takeRows(id, rows) {
@@ -176,6 +181,7 @@ function takeRow(row, seq) {
     }
     if (row.job !== state.jobId)
         return;
+    pending.forEach(question => question.id === row.job && question.heard.add(row.page));
     growRows(row.page);
     state.rows[row.page] = row;
     changed('pages');
