@@ -395,8 +395,8 @@ struct recto_stats {
 };
 void recto_get_stats(struct recto *r, struct recto_stats *s);
 
-/* What a device (0 .. n_replica * n_rank - 1) reports of itself now, for all programs that use it (an NVIDIA card through NVML); NAN, or -1 for bytes,
- * where it reports nothing, as on the CPU. Cheap enough for ten calls a second. */
+/* What a device (0 .. n_replica * n_rank - 1) reports of itself now, for all programs that use it (an NVIDIA card through
+ * NVML); NAN, or -1 for bytes, where it reports nothing, as on the CPU. Cheap enough for ten calls a second. */
 struct recto_device_stats {
     double
         utilisation; /* 0..1 of the time in which anything ran, over the device's own sampling period */

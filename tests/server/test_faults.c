@@ -149,11 +149,11 @@ static int n_lost(const struct client *c)
     return n;
 }
 
-/* Three times all helpers there are, after some page was read. A helper that dies while it opens the document takes all pages
+/* Twice all helpers there are, after some page was read. A helper that dies while it opens the document takes all pages
  * that were claimed with it, and no more are claimed than may be in flight. */
 static void killed_helpers_cost_their_pages_at_most(void **state)
 {
-    enum { ROUNDS = 3, IN_FLIGHT = 12 };
+    enum { ROUNDS = 2, IN_FLIGHT = 12 };
     struct client c = {.n_page = PAGES};
 
     begin(&c);

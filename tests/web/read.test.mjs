@@ -68,8 +68,8 @@ test('E2: rows that come late do not undo what an event has told', async () => {
     let haveCome, come = new Promise(f => { haveCome = f; });
     await page.route('**/v1/jobs/*/pages?*', async route => { // answered at once, as of a page that is being read
         const response = await route.fetch();
-        await until(async () => (await getJson(server, 'v1/jobs?limit=1')).data[0].state === 'done');
-        await page.waitForTimeout(500);
+        await until(async () => (await getJson(server, 'v1/jobs?limit=1')).data[0].state === 'done', 'read');
+        await page.waitForTimeout(500); // for the event to reach the page
         await route.fulfill({ response });
         setTimeout(haveCome, 500);
     });
