@@ -87,8 +87,6 @@ struct weight {
     float *bias; /* device address, [n_out]; NULL: none */
     int64_t n_out, n_in, bytes;
     enum weight_kind kind;
-    bool
-        is_of_views; /* of the vision part: never few rows, and any sum order that is one for all numbers of rows will do */
     bool is_part;    /* cut by input: a product is this rank's part of a sum over all ranks */
     int64_t from;    /* cut by output: the first row of the whole matrix that is here */
 };

@@ -240,7 +240,7 @@ static void load_matrix(struct loader *ld, struct weight *w, const struct part *
     const void *src;
     void *copy;
 
-    *w = (struct weight){.n_out = p->n_row, .n_in = p->n_col, .is_of_views = ld->is_of_views};
+    *w = (struct weight){.n_out = p->n_row, .n_in = p->n_col};
     if (quant_is(kind)) {
         load_quantised(ld, w, p, kind, stem);
         return;
@@ -330,7 +330,7 @@ void load_patch(struct loader *ld, struct weight *w, int64_t n_out, int64_t side
     char name[WEIGHT_NAME_MAX];
     struct ckpt_view v;
 
-    *w = (struct weight){.n_out = n_out, .n_in = n_in, .is_of_views = ld->is_of_views};
+    *w = (struct weight){.n_out = n_out, .n_in = n_in};
     if (!find(ld, &v, 4, n, weight_name(name, "%s.weight", stem)))
         return;
     pack(ld, w, v.data, v.dtype, n_out, n_in, false);
@@ -354,7 +354,7 @@ void load_conv3(struct loader *ld, struct weight *w, int64_t n_out, int64_t c, c
     char name[WEIGHT_NAME_MAX], *turned;
     struct ckpt_view v;
 
-    *w = (struct weight){.n_out = n_out, .n_in = 9 * c, .is_of_views = ld->is_of_views};
+    *w = (struct weight){.n_out = n_out, .n_in = 9 * c};
     if (!find(ld, &v, 4, n, weight_name(name, "%s.weight", stem)))
         return;
     turned = v.data ? mem_alloc(v.bytes) : NULL;

@@ -88,7 +88,7 @@ static int check_card(struct device *d)
     d->n_sm = p.multiProcessorCount;
     d->is_sm90 = p.major == 9 && !getenv("RECTO_CUDA_NO_WGMMA"); /* these two for comparisons */
     d->overlaps = d->is_sm90 && !getenv("RECTO_CUDA_NO_OVERLAP");
-    snprintf(d->name, sizeof d->name, "sm_%d%d%s", p.major, p.minor, d->lt ? " cublasLt" : "");
+    snprintf(d->name, sizeof d->name, "sm_%d%d", p.major, p.minor);
     return 0;
 }
 
@@ -113,7 +113,6 @@ static int open_device(struct device *d)
     void *p;
 
     TRY(cuda_check(cudaSetDevice(d->id), "open"));
-    d->lt = d->is_f32 ? NULL : lt_open(d);
     TRY(check_card(d));
     TRY(prepare_kernels(d));
     TRY(cuda_check(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "open"));
@@ -136,7 +135,6 @@ static void cuda_close(struct device *d)
         cudaStreamSynchronize(d->stream);
     recorder_close(d->recorder);
     cuda_leave(d);
-    lt_close(d->lt);
     nvml_close(d->nvml);
     for (int i = 0; i < N_WORK; i++)
         cudaFree(d->work[i].p);

@@ -27,7 +27,6 @@ enum work_slot {
     WORK_BATCH,  /* a step's integers                           */
     WORK_BANS,   /* lists of banned ids, without a step         */
     WORK_CHOICE, /* best ids                                    */
-    WORK_LT,     /* cuBLASLt's own                              */
     N_WORK
 };
 
@@ -63,7 +62,6 @@ struct expert_table {
     void *gate_map, *up_map, *down_map; /* device, for the copy engine; NULL where there is none */
 };
 
-struct lt;    /* cuBLASLt, or NULL */
 struct peers; /* ranks.c: the other devices of a model, or NULL */
 
 struct device {
@@ -84,7 +82,6 @@ struct device {
     unsigned epoch; /* counts moves of what recorded steps have addresses of */
     struct expert_table *table;
     int n_table;
-    struct lt *lt;
     struct peers *peers;
     cudaEvent_t *mark; /* [BACKEND_MARKS], NULL until one is asked for */
     struct nvml *nvml;
@@ -137,14 +134,6 @@ void recorder_forget(struct device *d, const struct kv *kv);
 int cuda_mark(struct device *d, int i);
 int cuda_between(struct device *d, int from, int to, double *ms);
 void cuda_marks_close(struct device *d);
-
-/* ---- cuBLASLt, found at run time: lt.c ------------------------------------------------------- */
-/* NULL where the library is missing; own kernels then do everything. */
-struct lt *lt_open(struct device *d);
-void lt_close(struct lt *lt);
-/* y = x W^T by the library; false when it does not apply: the caller goes on by itself. */
-bool lt_linear(struct device *d, tensor y, tensor x, const struct weight *w, enum linear_mode mode,
-               int *rc);
 
 /* ---- ranks: ranks.c -------------------------------------------------------------------------- */
 int cuda_join(struct device *d, struct comm *c, int rank, int64_t rows, int64_t width);

@@ -6,6 +6,7 @@
 #include "backend/cuda/launch.h"
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 typedef __nv_bfloat16 bf16;
@@ -71,16 +72,42 @@ __device__ __forceinline__ float gelu(float x)
     return 0.5f * x * (1.0f + erff(x * 0.70710678118654752f));
 }
 
+// 2^x to two units in the last place, tiny results as 0.
+__device__ __forceinline__ float exp2_fast(float x)
+{
+    float y;
+
+    asm("ex2.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));
+    return y;
+}
+
+// 1 / x to one unit in the last place; 0 where that is tiny.
+__device__ __forceinline__ float reciprocal_fast(float x)
+{
+    float y;
+
+    asm("rcp.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));
+    return y;
+}
+
 // The same for results that are rounded to bf16: Phi as a logistic function of an odd polynomial,
-// fitted on [-5.5, 5.5]. Largest error 4.5e-5, and 2.7e-4 of the value where that is above 1e-3
-// (half a bf16 step is 2e-3); a third of erff's work.
+// fitted on [-5.5, 5.5] and steep enough beyond. Largest error 4.5e-5, and 2.7e-4 of the value where
+// that is above 1e-3 (half a bf16 step is 2e-3); a third of erff's work.  The polynomial is that of
+// an exponent of 2, negated.
 __device__ __forceinline__ float gelu_bf16(float x)
 {
-    float c = fminf(fmaxf(x, -5.5f), 5.5f), q = c * c;
-    float p = c * fmaf(fmaf(fmaf(fmaf(7.651e-7f, q, -2.1049e-5f), q, -5.99632e-4f), q, 0.0740375f),
-                       q, 1.5947184f);
+    float q = fminf(x * x, 30.25f);
+    float p = x * fmaf(fmaf(fmaf(fmaf(-1.1038059e-6f, q, 3.0367288e-5f), q, 8.6508612e-4f), q,
+                            -0.10681353f),
+                       q, -2.3006924f);
 
-    return __fdividef(x, 1.0f + __expf(-p));
+    return x * reciprocal_fast(1.0f + exp2_fast(p));
+}
+
+// silu for results that are rounded to bf16.
+__device__ __forceinline__ float silu_bf16(float x)
+{
+    return x * reciprocal_fast(1.0f + exp2_fast(-1.4426950408889634f * x));
 }
 
 __device__ __forceinline__ float warp_sum(float x)
@@ -127,6 +154,22 @@ __device__ __forceinline__ void rotate(float *a, float *b, float cosine, float s
     *b = __fmaf_rn(y, cosine, __fmul_rn(x, sine));
 }
 
+// Two numbers as halves, and back; what a half cannot hold becomes the largest it can.
+__device__ __forceinline__ uint32_t pack_half(float lo, float hi)
+{
+    __half2 p = __floats2half2_rn(lo, hi);
+
+    return *reinterpret_cast<uint32_t *>(&p);
+}
+
+__device__ __forceinline__ float2 unpack_half(uint32_t v)
+{
+    const __half2 most = __float2half2_rn(65504.0f);
+    __half2 p = *reinterpret_cast<__half2 *>(&v);
+
+    return __half22float2(__hmax2_nan(__hmin2_nan(p, most), __hneg2(most)));
+}
+
 // ---- kernels that overlap (PTX ISA, griddepcontrol, sm_90) --------------------------------------
 // A kernel launched with programmatic serialization may start before the one in front of it has
 // ended, and from grid_wait on sees all that it wrote.  Every thread of such a kernel calls it, and
@@ -156,15 +199,6 @@ __device__ __forceinline__ void grid_release()
 __device__ __forceinline__ float rest_of_bf16(float x)
 {
     return x - __bfloat162float(__float2bfloat16(x));
-}
-
-// 2^x to two units in the last place, tiny results as 0: for the weights of a softmax.
-__device__ __forceinline__ float exp2_fast(float x)
-{
-    float y;
-
-    asm("ex2.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));
-    return y;
 }
 
 // Address of 16-byte piece c of row r in a tile of 128-byte rows, pieces turned by the row number.

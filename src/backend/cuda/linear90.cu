@@ -4,9 +4,18 @@
 // of each of a gated pair, or by 128) one after the other.  One thread asks the copy engine for
 // steps of 64 terms, as many ahead as fit and across tile borders; two warp groups of 64 rows each
 // multiply.  A step's place is given back once its products are done, which is known one step
-// later: the tensor cores never wait.  Results go to shared memory, 128 bytes of each row at a time,
-// and from there by the copy engine while the next tile is multiplied; the engine also adds them to
-// the residual stream.
+// later: the tensor cores never wait.
+//
+// Results leave through shared memory, 128 bytes of each row at a time, by the copy engine, which
+// also adds fp32 ones to the residual stream.  Those of 16 bits stay in registers (of a GELU what
+// goes into it, as halves) and leave piece by piece between the next tile's products: a warp that
+// issues these waits for the tensor cores, and a GELU costs as many cycles as a third of a tile of
+// 768 terms.  On an H200 17920 x 3072 x 768 with GELU: 176 us before, 150 so, and 183 with the
+// pieces behind a step's products instead of between them.
+//
+// Two blocks of a cluster take neighbouring rows of tiles, each brings half of the weights for both.
+// A last round that would fill a quarter of the machine is cut into tiles of 64 columns (17920 x 768
+// x 3072: 155 us with narrow tiles, 131 so).
 //
 // Tiles are taken 16 rows of tiles at a time, column by column, so that what runs at the same time
 // shares both operands in the second-level cache.
@@ -23,6 +32,7 @@ enum {
     HALF = MAP_ROWS,
     THREADS = 384,
     BAND = 16, // rows of tiles
+    REST = 64, // columns of the tiles of a last round
     STEPS_BYTES = 4 * 3 * 128 *
                   128, // of the steps on their way: four wide ones, or six narrow ones
     MAX_STAGES = 6,
@@ -41,14 +51,36 @@ struct wide_tile {
     const CUtensorMap *w, *up;
 };
 
-__device__ __forceinline__ bool find_tile(const struct product &p, const struct maps &m, int t,
-                                          int across, int columns, int width, struct wide_tile *at)
-{
-    int band = t / (BAND * columns) * BAND, high = min((int)BAND, across - band),
-        in = t - band * columns;
-    int i = band + in % high;
+// Tiles in the order in which they are taken; a pair of blocks takes two rows of tiles at once.
+// Those from `end` to `all` are taken in pieces of REST columns, since they would leave most of the
+// machine idle in a last round.
+struct order {
+    int across, columns, width, pair, rank;
+    int first, stride, end, all;
+};
 
-    *at = {i * ROWS, p.rows, in / high * width, &m.w, &m.up};
+__device__ __forceinline__ struct order find_order(const struct product &p, int width, int pair,
+                                                   int rank, bool has_rest)
+{
+    int across = p.tile ? p.tile_cap : (p.rows + ROWS - 1) / ROWS;
+    struct order o = {(across + pair - 1) / pair, (p.n + width - 1) / width, width, pair, rank};
+
+    o.first = blockIdx.x / pair;
+    o.stride = gridDim.x / pair;
+    o.end = o.all = o.across * o.columns;
+    if (has_rest && pair == 2 && o.all % o.stride * (width / REST) <= o.stride)
+        o.end -= o.all % o.stride;
+    return o;
+}
+
+__device__ __forceinline__ bool find_tile(const struct product &p, const struct maps &m, int t,
+                                          const struct order &o, struct wide_tile *at)
+{
+    int wide = BAND / o.pair, band = t / (wide * o.columns) * wide,
+        high = min(wide, o.across - band), in = t - band * o.columns;
+    int i = (band + in % high) * o.pair + o.rank;
+
+    *at = {i * ROWS, p.rows, in / high * o.width, &m.w, &m.up};
     if (!p.tile)
         return true;
 
@@ -63,13 +95,39 @@ __device__ __forceinline__ bool find_tile(const struct product &p, const struct 
     return true;
 }
 
-#if HAS_WGMMA
-// What becomes of two neighbouring sums.
-template <enum product_out OUT, bool Y_IS_F32>
-__device__ __forceinline__ float2 finish(const struct product &p, int col, const float *v,
-                                         const float *u)
+// A pair's piece of the tiles that are left, if there is one.
+__device__ __forceinline__ bool find_rest(const struct product &p, const struct maps &m,
+                                          const struct order &o, struct wide_tile *at)
 {
-    float2 y = {v[0], v[1]};
+    int pieces = o.width / REST, t = o.end + o.first / pieces;
+
+    if (t >= o.all)
+        return false;
+    find_tile(p, m, t, o, at);
+    at->col += o.first % pieces * REST;
+    return at->col < p.n;
+}
+
+#if HAS_WGMMA
+// What a warp group knows of its place: thread's first row, its column in eight, its barrier.
+struct seat {
+    int row, col, barrier;
+    bool leads;
+};
+
+__device__ __forceinline__ struct seat find_seat()
+{
+    int lane = threadIdx.x & 31;
+
+    return {(int)threadIdx.x % 128 / 32 * 16 + lane / 4, lane % 4 * 2, (int)threadIdx.x / 128,
+            threadIdx.x % 128 == 0};
+}
+
+// Two neighbouring sums with their bias, or gated.
+template <enum product_out OUT>
+__device__ __forceinline__ float2 finish(const struct product &p, int col, const float *acc, int at)
+{
+    float2 y = {acc[at], acc[at + 1]};
 
     if (p.bias && col < p.n) {
         float2 bias = *(const float2 *)(p.bias + col);
@@ -77,144 +135,290 @@ __device__ __forceinline__ float2 finish(const struct product &p, int col, const
         y.x += bias.x;
         y.y += bias.y;
     }
-    if (OUT == PRODUCT_GELU) {
-        y.x = Y_IS_F32 ? gelu(y.x) : gelu_bf16(y.x);
-        y.y = Y_IS_F32 ? gelu(y.y) : gelu_bf16(y.y);
-    } else if (OUT == PRODUCT_SWIGLU) {
-        y.x = __fdividef(y.x, 1.0f + __expf(-y.x)) * u[0];
-        y.y = __fdividef(y.y, 1.0f + __expf(-y.y)) * u[1];
+    if (OUT == PRODUCT_SWIGLU) {
+        const float *u = acc + 64 + at;
+
+        y.x = silu_bf16(y.x) * u[0];
+        y.y = silu_bf16(y.y) * u[1];
     }
     return y;
 }
 
+// ---- results of 32 bits: put at once -------------------------------------------------------------
 // Results of a warp group's 64 rows from `row`, by the copy engine; `out` are its two buffers.
-template <enum product_out OUT, bool Y_IS_F32, int HALVES>
-__device__ __forceinline__ void put_boxes(const struct product &p, const CUtensorMap *map,
-                                          const float acc[HALVES][64], uint32_t out, int row,
-                                          int col)
+template <enum product_out OUT, int WIDTH>
+__device__ __forceinline__ void put_floats(const struct product &p, const CUtensorMap *map,
+                                           const float *acc, uint32_t out, int row, int col)
 {
-    constexpr int COLS = Y_IS_F32 ? 32 : 64, WIDTH = OUT == PRODUCT_SWIGLU ? HALF : HALVES * HALF;
-    int lane = threadIdx.x & 31, r = threadIdx.x % 128 / 32 * 16 + lane / 4,
-        barrier = threadIdx.x / 128;
-    bool leads = threadIdx.x % 128 == 0;
+    constexpr int COLS = 32;
+    struct seat seat = find_seat();
 
 #pragma unroll
     for (int c = 0; c < WIDTH / COLS; c++) {
         uint32_t to = out + c % 2 * OUT_BYTES;
 
-        if (leads)
+        if (seat.leads)
             store_wait<1>(); // the piece before the last one has left its buffer
-        threads_meet(barrier, 128);
+        threads_meet(seat.barrier, 128);
 #pragma unroll
         for (int i = 0; i < COLS / 8; i++)
 #pragma unroll
             for (int h = 0; h < 2; h++) {
-                int n = c * COLS + i * 8, at = n % HALF / 8 * 4 + h * 2;
-                float2 y = finish<OUT, Y_IS_F32>(p, col + n + lane % 4 * 2, acc[n / HALF] + at,
-                                                 acc[HALVES - 1] + at);
+                int n = c * COLS + i * 8;
+                float2 y = finish<OUT>(p, col + n + seat.col, acc, n / 2 + h * 2);
 
-                if (Y_IS_F32)
-                    shared_put2(piece(to, r + h * 8, 2 * i + lane % 4 / 2) + lane % 2 * 8, y);
-                else
-                    shared_put(piece(to, r + h * 8, i) + lane % 4 * 4, pack_bf16(y.x, y.y));
+                if (OUT == PRODUCT_GELU)
+                    y = {gelu(y.x), gelu(y.y)};
+                shared_put2(piece(to, seat.row + h * 8, 2 * i + seat.col / 4) + seat.col % 4 * 4,
+                            y);
             }
         store_fence();
-        threads_meet(barrier, 128);
-        if (leads && OUT == PRODUCT_ADD)
+        threads_meet(seat.barrier, 128);
+        if (seat.leads && OUT == PRODUCT_ADD)
             add_box(map, to, col + c * COLS, row);
-        else if (leads)
+        else if (seat.leads)
             store_box(map, to, col + c * COLS, row);
-        if (leads)
+        if (seat.leads)
             store_commit();
     }
 }
 
-// The same number by number, for an expert's last rows: behind them are another's.
-template <enum product_out OUT, bool Y_IS_F32, int HALVES>
-__device__ __forceinline__ void put_rows(const struct product &p, const float acc[HALVES][64],
-                                         int row, int end, int col)
-{
-    constexpr int WIDTH = OUT == PRODUCT_SWIGLU ? HALF : HALVES * HALF;
-    int lane = threadIdx.x & 31;
+// ---- results of 16 bits: put while the next tile is multiplied ----------------------------------
+// A tile's results as packed pairs; of a GELU what goes into it, as halves.
+template <int WIDTH> struct held {
+    uint32_t v[WIDTH ? WIDTH / 4 : 1];
+    int row, col;
+    bool any;
+};
 
-    row += threadIdx.x % 128 / 32 * 16 + lane / 4;
+template <enum product_out OUT, int WIDTH>
+__device__ __forceinline__ void hold(const struct product &p, struct held<WIDTH> *held,
+                                     const float *acc, int row, int col)
+{
+    struct seat seat = find_seat();
+
 #pragma unroll
     for (int i = 0; i < WIDTH / 8; i++)
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            int n = col + i * 8 + lane % 4 * 2, r = row + h * 8, at = i % (HALF / 8) * 4 + h * 2;
+            float2 y = finish<OUT>(p, col + i * 8 + seat.col, acc, i * 4 + h * 2);
+
+            held->v[i * 2 + h] = OUT == PRODUCT_GELU ? pack_half(y.x, y.y) : pack_bf16(y.x, y.y);
+        }
+    held->row = row;
+    held->col = col;
+    held->any = true;
+}
+
+// The pair as it is stored.
+template <enum product_out OUT> __device__ __forceinline__ uint32_t held_pair(uint32_t v)
+{
+    if (OUT != PRODUCT_GELU)
+        return v;
+
+    float2 x = unpack_half(v);
+
+    return pack_bf16(gelu_bf16(x.x), gelu_bf16(x.y));
+}
+
+// A box of 64 columns of what is held leaves in two parts of 32.  Before a part: its buffer is free.
+__device__ __forceinline__ void begin_part(int part)
+{
+    struct seat seat = find_seat();
+
+    if (part % 2)
+        return;
+    if (seat.leads)
+        store_wait<1>(); // the box before the last one has left its buffer
+    threads_meet(seat.barrier, 128);
+}
+
+// Eight columns of a part.
+template <enum product_out OUT, int WIDTH>
+__device__ __forceinline__ void put_piece(const struct held<WIDTH> &held, int part, int i,
+                                          uint32_t out)
+{
+    struct seat seat = find_seat();
+    uint32_t at = piece(out + part / 2 % 2 * OUT_BYTES, seat.row, part % 2 * 4 + i) + seat.col * 2;
+
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+        shared_put(at + h * 8 * 128, held_pair<OUT>(held.v[part * 8 + i * 2 + h]));
+}
+
+template <int WIDTH>
+__device__ __forceinline__ void end_part(const struct held<WIDTH> &held, int part,
+                                         const CUtensorMap *map, uint32_t out)
+{
+    struct seat seat = find_seat();
+
+    if (part % 2 == 0)
+        return;
+    store_fence();
+    threads_meet(seat.barrier, 128);
+    if (seat.leads && held.any) {
+        store_box(map, out + part / 2 % 2 * OUT_BYTES, held.col + part / 2 * 64, held.row);
+        store_commit();
+    }
+}
+
+// Number by number, for an expert's last rows: behind them are another's.
+template <enum product_out OUT, bool Y_IS_F32, int WIDTH>
+__device__ __forceinline__ void put_rows(const struct product &p, const float *acc, int row,
+                                         int end, int col)
+{
+    struct seat seat = find_seat();
+
+#pragma unroll
+    for (int i = 0; i < WIDTH / 8; i++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            int n = col + i * 8 + seat.col, r = row + seat.row + h * 8;
 
             if (n >= p.n || r >= end)
                 continue;
-            float2 y = finish<OUT, Y_IS_F32>(p, n, acc[i * 8 / HALF] + at, acc[HALVES - 1] + at);
+            float2 y = finish<OUT>(p, n, acc, i * 4 + h * 2);
             int64_t to = (int64_t)r * p.n + n;
 
             if (Y_IS_F32)
-                *(float2 *)((float *)p.y + to) = y;
+                *(float2 *)((float *)p.y + to) = OUT == PRODUCT_GELU ? float2{gelu(y.x), gelu(y.y)}
+                                                                     : y;
             else
-                *(uint32_t *)((bf16 *)p.y + to) = pack_bf16(y.x, y.y);
+                *(uint32_t *)((bf16 *)p.y + to) = held_pair<OUT>(
+                    OUT == PRODUCT_GELU ? pack_half(y.x, y.y) : pack_bf16(y.x, y.y));
         }
 }
 
-// The copying side: one thread.
-template <bool GATED, int HALVES>
-__device__ __forceinline__ void copy_steps(const struct product &p, const struct maps &m,
-                                           const struct wide_tile &w, uint32_t base, uint32_t full,
-                                           int *it)
+// ---- the two sides -------------------------------------------------------------------------------
+// Places for steps in shared memory: `base`, barriers `full` then `empty`, and how many steps went
+// by.
+struct ring {
+    uint32_t base, full;
+    int it, pair, rank;
+};
+
+// A place for the next step, as soon as its last use is over.
+template <int HALVES> __device__ __forceinline__ int take_place(const struct ring &r)
 {
-    constexpr int STAGE = (1 + HALVES) * HALF * 128, STAGES = STEPS_BYTES / STAGE;
-    uint32_t empty = full + 8 * STAGES;
+    constexpr int STAGES = STEPS_BYTES / ((1 + HALVES) * HALF * 128);
+    int slot = r.it % STAGES;
 
-    for (int k = 0; k < p.k; k += STEP, ++*it) {
-        int slot = *it % STAGES;
-        uint32_t to = base + slot * STAGE, here = full + 8 * slot;
+    if (r.it >= STAGES)
+        barrier_wait(r.full + 8 * (STAGES + slot), (r.it / STAGES - 1) & 1);
+    return slot;
+}
 
-        if (*it >= STAGES)
-            barrier_wait(empty + 8 * slot, (*it / STAGES - 1) & 1);
+// The copying side: one thread.  Of a pair each block brings its rows and half of the weights, for
+// both.
+template <bool GATED, int HALVES>
+__device__ __forceinline__ void copy_steps(const struct maps &m, const struct wide_tile &w,
+                                           int steps, struct ring *r)
+{
+    constexpr int STAGE = (1 + HALVES) * HALF * 128;
+    const CUtensorMap *second = GATED ? w.up : w.w, *mine = r->rank ? second : w.w;
+    int second_col = GATED ? w.col : w.col + HALF, my_col = r->rank ? second_col : w.col;
+
+    for (int k = 0; k < steps * STEP; k += STEP, ++r->it) {
+        int slot = take_place<HALVES>(*r);
+        uint32_t to = r->base + slot * STAGE, here = r->full + 8 * slot;
+
         barrier_expect(here, STAGE); // past the end come zeros, which count
         copy_box(to, &m.x, k, w.row, here);
-        copy_box(to + ROWS * 128, w.w, k, w.col, here);
+        to += ROWS * 128;
+        if (r->pair == 2) {
+            copy_box_both(to + r->rank * HALF * 128, mine, k, my_col, here);
+            continue;
+        }
+        copy_box(to, w.w, k, w.col, here);
         if (HALVES == 2)
-            copy_box(to + (ROWS + HALF) * 128, GATED ? w.up : w.w, k, GATED ? w.col : w.col + HALF,
-                     here);
+            copy_box(to + HALF * 128, second, k, second_col, here);
     }
 }
 
-// The multiplying side: sums of a warp group's 64 rows.
-template <int HALVES>
-__device__ __forceinline__ void multiply(float acc[HALVES][64], uint32_t base, uint32_t full,
-                                         int group, int steps, int *it)
+// The same for a tile of REST columns of a pair: `up` is the map of such boxes of the weights.
+__device__ __forceinline__ void copy_rest(const struct maps &m, const struct wide_tile &w,
+                                          int steps, struct ring *r)
+{
+    for (int k = 0; k < steps * STEP; k += STEP, ++r->it) {
+        int slot = take_place<2>(*r);
+        uint32_t to = r->base + slot * 3 * HALF * 128, here = r->full + 8 * slot;
+
+        barrier_expect(here, (ROWS + REST) * 128);
+        copy_box(to, &m.x, k, w.row, here);
+        if (r->rank == 0)
+            copy_box_both(to + ROWS * 128, &m.up, k, w.col, here);
+    }
+}
+
+// A step of a warp group's 64 rows is asked for; between(i) is done behind each of its products,
+// which wait for each other in the tensor cores' short queue.
+template <int HALVES, int COLS, class F>
+__device__ __forceinline__ void begin_step(float *acc, const struct ring &r, int it, int group,
+                                           bool keep, F between)
 {
     constexpr int STAGE = (1 + HALVES) * HALF * 128, STAGES = STEPS_BYTES / STAGE;
-    uint32_t empty = full + 8 * STAGES;
-    bool leads = threadIdx.x % 128 == 0;
+    int slot = it % STAGES;
+    uint32_t tile = r.base + slot * STAGE;
+    uint64_t a = matrix_descriptor(tile + group * 64 * 128),
+             b = matrix_descriptor(tile + ROWS * 128);
 
-    for (int s = 0; s < steps; s++, ++*it) {
-        int slot = *it % STAGES;
-        uint32_t tile = base + slot * STAGE;
-        uint64_t a = matrix_descriptor(tile + group * 64 * 128),
-                 b = matrix_descriptor(tile + ROWS * 128),
-                 b2 = matrix_descriptor(tile + (ROWS + HALF) * 128);
-
-        barrier_wait(full + 8 * slot, *it / STAGES & 1);
-        group_begin();
+    barrier_wait(r.full + 8 * slot, it / STAGES & 1);
+    group_begin();
 #pragma unroll
-        for (int k = 0; k < STEP / 16; k++) {
-            group_mma128(acc[0], a + k * 2, b + k * 2, s + k > 0);
-            if (HALVES == 2)
-                group_mma128(acc[HALVES - 1], a + k * 2, b2 + k * 2, s + k > 0);
-        }
-        group_commit();
+    for (int k = 0; k < STEP / 16; k++) {
+        if (COLS == 256)
+            group_mma256(acc, a + k * 2, b + k * 2, keep || k > 0);
+        else if (COLS == 128)
+            group_mma128(acc, a + k * 2, b + k * 2, keep || k > 0);
+        else
+            group_mma64(acc, a + k * 2, b + k * 2, keep || k > 0);
+        between(k);
+    }
+    group_commit();
+}
+
+// The place of the oldest running step is given back, to both blocks of a pair.
+template <int HALVES> __device__ __forceinline__ void give_back(struct ring *r)
+{
+    constexpr int STAGES = STEPS_BYTES / ((1 + HALVES) * HALF * 128);
+    uint32_t empty = r->full + 8 * (STAGES + r->it++ % STAGES);
+
+    if (threadIdx.x % 128)
+        return;
+    if (r->pair == 2)
+        barrier_arrive_at(empty, r->rank ^ 1);
+    barrier_arrive(empty);
+}
+
+// The multiplying side: sums of a warp group's 64 rows; a step is asked for before the one in front
+// has ended.  With each of the first steps a part of what is held is put (of the first tile nothing:
+// its zeros stay in the buffer).
+template <enum product_out OUT, int HALVES, int COLS, int WIDTH>
+__device__ __forceinline__ void multiply(float *acc, struct ring *r, int group, int steps,
+                                         struct held<WIDTH> *held, const CUtensorMap *map,
+                                         uint32_t out)
+{
+    auto nothing = [](int) {};
+
+    begin_step<HALVES, COLS>(acc, *r, r->it, group, false, nothing);
+#pragma unroll
+    for (int part = 0; part < WIDTH / 32; part++) {
+        begin_part(part);
+        begin_step<HALVES, COLS>(acc, *r, r->it + 1, group, true,
+                                 [&](int i) { put_piece<OUT>(*held, part, i, out); });
+        end_part(*held, part, map, out);
         group_wait<1>();
-        if (s > 0 && leads)
-            barrier_arrive(empty + 8 * ((*it - 1) % STAGES));
+        give_back<HALVES>(r);
+    }
+    held->any = false;
+    for (int s = WIDTH / 32 + 1; s < steps; s++) {
+        begin_step<HALVES, COLS>(acc, *r, r->it + 1, group, true, nothing);
+        group_wait<1>();
+        give_back<HALVES>(r);
     }
     group_wait<0>();
-    if (leads)
-        barrier_arrive(empty + 8 * ((*it - 1) % STAGES));
-#pragma unroll
-    for (int h = 0; h < HALVES; h++)
-        settle<64>(acc[h]);
+    give_back<HALVES>(r);
+    settle<COLS / 2>(acc);
 }
 #endif
 
@@ -224,48 +428,75 @@ __global__ void __launch_bounds__(THREADS, 1)
 {
 #if HAS_WGMMA
     constexpr bool GATED = OUT == PRODUCT_SWIGLU;
-    constexpr int WIDTH = GATED ? HALF : HALVES * HALF,
+    constexpr int WIDTH = GATED ? HALF : HALVES * HALF, HOLD = Y_IS_F32 ? 0 : WIDTH,
                   STAGES = STEPS_BYTES / ((1 + HALVES) * HALF * 128);
+    constexpr bool HAS_REST = OUT == PRODUCT_ADD && HALVES == 2;
     extern __shared__ unsigned char memory[];
     __shared__ __align__(8) uint64_t barriers[2 * STAGES];
     uint32_t base = (smem_addr(memory) + 1023) & ~1023u, full = smem_addr(barriers);
-    int group = threadIdx.x / 128 - 1, steps = (p.k + STEP - 1) / STEP;
-    int across = p.tile ? p.tile_cap : (p.rows + ROWS - 1) / ROWS,
-        columns = (p.n + WIDTH - 1) / WIDTH, it = 0;
+    int group = threadIdx.x / 128 - 1, pair = cluster_size();
+    int steps = max((p.k + STEP - 1) / STEP, HOLD / 32 + 1); // those past the end bring zeros
+    struct ring ring = {base, full, 0, pair, cluster_rank()};
+    struct order o = find_order(p, WIDTH, pair, ring.rank, HAS_REST);
     struct wide_tile w;
 
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
             barrier_init(full + 8 * i, 1);
-            barrier_init(full + 8 * (STAGES + i), 2);
+            barrier_init(full + 8 * (STAGES + i), 2 * pair);
         }
         barrier_fence();
     }
-    __syncthreads();
+    if (pair == 2)
+        cluster_meet();
+    else
+        __syncthreads();
     if (group < 0) {
         registers_give<40>();
-        if (threadIdx.x == 0)
-            for (int t = blockIdx.x; t < across * columns; t += gridDim.x)
-                if (find_tile(p, m, t, across, columns, WIDTH, &w))
-                    copy_steps<GATED, HALVES>(p, m, w, base, full, &it);
+        if (threadIdx.x == 0) {
+            for (int t = o.first; t < o.end; t += o.stride)
+                if (find_tile(p, m, t, o, &w))
+                    copy_steps<GATED, HALVES>(m, w, steps, &ring);
+            if (HAS_REST && find_rest(p, m, o, &w))
+                copy_rest(m, w, steps, &ring);
+        }
     } else {
-        registers_take<232>();
-        for (int t = blockIdx.x; t < across * columns; t += gridDim.x) {
-            float acc[HALVES][64];
+        uint32_t out = base + STEPS_BYTES + group * 2 * OUT_BYTES;
+        float acc[HALVES * 64];
+        struct held<HOLD> held = {
+        };
 
-            if (!find_tile(p, m, t, across, columns, WIDTH, &w))
+        registers_take<232>();
+        for (int t = o.first; t < o.end; t += o.stride) {
+            if (!find_tile(p, m, t, o, &w))
                 continue;
-            multiply<HALVES>(acc, base, full, group, steps, &it);
+            multiply<OUT, HALVES, HALVES * HALF>(acc, &ring, group, steps, &held, &m.y, out);
             w.row += group * 64;
             if (p.tile && w.row + 64 > w.end)
-                put_rows<OUT, Y_IS_F32, HALVES>(p, acc, w.row, w.end, w.col);
+                put_rows<OUT, Y_IS_F32, WIDTH>(p, acc, w.row, w.end, w.col);
+            else if constexpr (Y_IS_F32)
+                put_floats<OUT, WIDTH>(p, &m.y, acc, out, w.row, w.col);
             else
-                put_boxes<OUT, Y_IS_F32, HALVES>(
-                    p, &m.y, acc, base + STEPS_BYTES + group * 2 * OUT_BYTES, w.row, w.col);
+                hold<OUT>(p, &held, acc, w.row, w.col);
         }
+        if (HAS_REST && find_rest(p, m, o, &w)) {
+            multiply<OUT, HALVES, REST>(acc, &ring, group, steps, &held, &m.y, out);
+            put_floats<OUT, REST>(p, &m.y, acc, out, w.row + group * 64, w.col);
+        }
+        if (held.any)
+#pragma unroll
+            for (int part = 0; part < HOLD / 32; part++) {
+                begin_part(part);
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    put_piece<OUT>(held, part, i, out);
+                end_part(held, part, &m.y, out);
+            }
         if (threadIdx.x % 128 == 0)
             store_wait<0>(); // the memory is in use until then
     }
+    if (pair == 2)
+        cluster_meet(); // and by the other block of a pair
 #endif
 }
 
@@ -275,24 +506,40 @@ static int tiles_of(const struct product *p, int width)
     return (p->tile ? p->tile_cap : (p->rows + ROWS - 1) / ROWS) * ((p->n + width - 1) / width);
 }
 
+// Blocks in pairs where two rows of tiles share their weights: not for experts, whose rows of tiles
+// are each one's own, nor for narrow tiles.
 template <enum product_out OUT, bool Y_IS_F32, int HALVES>
 static int run(launch_stream s, const struct product *p, const struct maps *m)
 {
-    int tiles = tiles_of(p, OUT == PRODUCT_SWIGLU ? HALF : HALVES * HALF);
-    int blocks = tiles < p->n_sm ? tiles : p->n_sm;
+    int tiles = tiles_of(p, OUT == PRODUCT_SWIGLU ? HALF : HALVES * HALF), blocks;
+    cudaLaunchConfig_t c = {};
+    cudaLaunchAttribute a[1] = {};
 
-    wide_kernel<OUT, Y_IS_F32, HALVES><<<blocks, THREADS, MEMORY + 1024, s>>>(*p, *m);
-    return cudaSuccess;
+    a[0].id = cudaLaunchAttributeClusterDimension;
+    a[0].val.clusterDim.x = HALVES == 2 && !p->tile && p->rows > ROWS ? 2 : 1;
+    a[0].val.clusterDim.y = a[0].val.clusterDim.z = 1;
+    blocks = (tiles < p->n_sm ? tiles + 1 : p->n_sm) / (int)a[0].val.clusterDim.x *
+             (int)a[0].val.clusterDim.x;
+    c.gridDim = dim3((unsigned)blocks);
+    c.blockDim = dim3(THREADS);
+    c.dynamicSmemBytes = MEMORY + 1024;
+    c.stream = s;
+    c.attrs = a;
+    c.numAttrs = 1;
+    return cudaLaunchKernelEx(&c, wide_kernel<OUT, Y_IS_F32, HALVES>, *p, *m);
 }
 
 // Narrow tiles where wide ones would leave more of the machine idle in the last round: costs in
 // tenths of a narrow step, a tile's end counted in.
 static bool is_narrow(const struct product *p)
 {
-    int steps = (p->k + STEP - 1) / STEP, wide = (tiles_of(p, 2 * HALF) + p->n_sm - 1) / p->n_sm,
+    int steps = (p->k + STEP - 1) / STEP, pairs = p->n_sm / 2,
+        wide = (tiles_of(p, 2 * HALF) + 1) / 2, rounds = wide / pairs, rest = wide % pairs,
         narrow = (tiles_of(p, HALF) + p->n_sm - 1) / p->n_sm;
+    bool in_pieces = p->out == PRODUCT_ADD && rest * (2 * HALF / REST) <= pairs;
+    int last = rest == 0 ? 0 : in_pieces ? 9 * steps + 20 : 20 * steps + 40;
 
-    return (int64_t)narrow * (11 * steps + 30) < (int64_t)wide * (20 * steps + 40);
+    return (int64_t)narrow * (11 * steps + 30) < (int64_t)rounds * (20 * steps + 40) + last;
 }
 
 template <enum product_out OUT, bool Y_IS_F32>
@@ -311,7 +558,8 @@ int launch_product90(launch_stream s, const struct product *p)
     struct maps m;
 
     if (!map_operand(&m.x, p->x, p->rows, p->k) || !map_operand(&m.w, p->w, p->n, p->k) ||
-        !map_operand(&m.up, p->up, p->n, p->k) ||
+        !(p->out == PRODUCT_ADD ? make_map(&m.up, p->w, p->n, p->k, false, REST)
+                                : map_operand(&m.up, p->up, p->n, p->k)) ||
         !make_map(&m.y, p->y, p->rows, p->n, p->y_is_f32, 64))
         return cudaErrorInvalidValue;
     if (p->out == PRODUCT_SWIGLU)

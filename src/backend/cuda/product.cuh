@@ -37,11 +37,13 @@ __device__ __forceinline__ void put2(const struct product &p, int64_t row, int c
         v1 += p.bias[col + 1];
     }
     if (p.out == PRODUCT_GELU) {
-        v0 = p.y_is_f32 ? gelu(v0) : gelu_bf16(v0);
-        v1 = p.y_is_f32 ? gelu(v1) : gelu_bf16(v1);
+        float2 half = unpack_half(pack_half(v0, v1)); // as linear90.cu holds them
+
+        v0 = p.y_is_f32 ? gelu(v0) : gelu_bf16(half.x);
+        v1 = p.y_is_f32 ? gelu(v1) : gelu_bf16(half.y);
     } else if (p.out == PRODUCT_SWIGLU) {
-        v0 = __fdividef(v0, 1.0f + __expf(-v0)) * u0;
-        v1 = __fdividef(v1, 1.0f + __expf(-v1)) * u1;
+        v0 = silu_bf16(v0) * u0;
+        v1 = silu_bf16(v1) * u1;
     }
     if (!p.y_is_f32) {
         *(uint32_t *)((bf16 *)p.y + at) = pack_bf16(v0, v1);
