@@ -87,8 +87,8 @@ struct weight {
     float *bias; /* device address, [n_out]; NULL: none */
     int64_t n_out, n_in, bytes;
     enum weight_kind kind;
-    bool is_part;    /* cut by input: a product is this rank's part of a sum over all ranks */
-    int64_t from;    /* cut by output: the first row of the whole matrix that is here */
+    bool is_part; /* cut by input: a product is this rank's part of a sum over all ranks */
+    int64_t from; /* cut by output: the first row of the whole matrix that is here */
 };
 
 /* A host matrix to be quantised, or quantised: rows contiguous but perhaps unaligned. */
@@ -167,7 +167,8 @@ struct backend {
     int (*add_cyclic)(struct device *d, tensor x,
                       tensor p); /* x [k*T, C] += p [T, C], repeated k times */
     /* Rotate-half in place: x [rows, heads * head_dim]; pair (i, i + head_dim/2) of row r turns by the angle whose cosine and
-     * sine are table[pos[r mod n_pos]][i] and [i + head_dim/2].  table F32 [n, head_dim], pos I32 [n_pos] on the device. */
+     * sine are table[pos[r mod n_pos]][i] and [i + head_dim/2].  table F32 [n, head_dim], pos I32 [n_pos] on the device.
+     * Rows are x.stride[0] apart. */
     int (*rope)(struct device *d, tensor x, tensor pos, tensor table);
     int (*gather_rows)(struct device *d, tensor y, tensor x,
                        tensor row); /* y[i] = x[row[i]], of one type; row I32 on the device */
@@ -202,7 +203,8 @@ struct backend {
      * the right and below; padded tokens are not queries, but are keys and values equal to qkv_bias (not masked). */
     int (*attend_relpos)(struct device *d, tensor out, tensor qkv, const float *qkv_bias,
                          tensor rel_h, tensor rel_w, int grid, int window, int n_head);
-    /* Flow encoder.  Views of len rows each: q, out [v * len, n_head * hd]; k, val [v * len, n_kv * hd]; query head h uses
+    /* Flow encoder.  Views of len rows each: q, out [v * len, n_head * hd]; k, val [v * len, n_kv * hd]; q's rows are
+     * q.stride[0] apart, those of k and val k.stride[0] (columns of one matrix, tensor_cols); query head h uses
      * KV head h / (n_head / n_kv).  Row i of a view sees keys [0, i < n_prefix ? n_prefix : i + 1). */
     int (*attend_prefix)(struct device *d, tensor out, tensor q, tensor k, tensor val, int len,
                          int n_prefix, int n_head, int n_kv);

@@ -45,12 +45,21 @@ static inline int64_t tensor_count(tensor t)
     return t.n[0] * t.n[1] * t.n[2] * t.n[3];
 }
 
-/* Rows [from, from + count) of a contiguous matrix. */
+/* Rows [from, from + count) of a matrix. */
 static inline tensor tensor_rows(tensor t, int64_t from, int64_t count)
 {
     if (t.data)
         t.data = (char *)t.data + (size_t)(from * t.stride[0]) * dtype_size(t.dtype);
     t.n[0] = count;
+    return t;
+}
+
+/* Columns [from, from + count) of a matrix; its rows stay stride[0] apart, so it is not contiguous. */
+static inline tensor tensor_cols(tensor t, int64_t from, int64_t count)
+{
+    if (t.data)
+        t.data = (char *)t.data + (size_t)from * dtype_size(t.dtype);
+    t.n[1] = count;
     return t;
 }
 

@@ -316,6 +316,55 @@ void load_linear(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_i
         load_bias(ld, w, stem);
 }
 
+static void load_three_biases(struct loader *ld, struct weight *w, const int64_t n_out[3],
+                              const char *const stem[3])
+{
+    float *all = mem_zero((size_t)w->n_out, sizeof *all), *at = all;
+    char name[WEIGHT_NAME_MAX];
+
+    for (int i = 0; i < 3; at += n_out[i++]) {
+        enum dtype dtype;
+        float *one = load_host(ld, 1, &n_out[i], weight_name(name, "%s.bias", stem[i]), &dtype);
+
+        if (one)
+            memcpy(at, one, (size_t)n_out[i] * sizeof *one);
+        free(one);
+    }
+    w->bias = load_computed(ld, w->n_out, 1, all).data;
+    free(all);
+}
+
+void load_three(struct loader *ld, struct weight *w, const int64_t n_out[3], int64_t n_in,
+                const char *const stem[3])
+{
+    enum dtype dtype = DT_BF16;
+    char name[WEIGHT_NAME_MAX], *all = NULL, *at = NULL;
+
+    *w = (struct weight){.n_out = n_out[0] + n_out[1] + n_out[2], .n_in = n_in};
+    for (int i = 0; i < 3; i++) {
+        int64_t n[] = {n_out[i], n_in};
+        struct ckpt_view v;
+
+        if (!find(ld, &v, 2, n, weight_name(name, "%s.weight", stem[i])))
+            break;
+        if (i && v.dtype != dtype)
+            ld->rc = err(RECTO_EMODEL, "model: %s is %s, its neighbour %s; convert the model", name,
+                         dtype_text(v.dtype), dtype_text(dtype));
+        dtype = v.dtype;
+        if (v.data && !all)
+            at = all = mem_alloc((size_t)(w->n_out * n_in) * dtype_size(dtype));
+        if (v.data && ld->rc == 0) {
+            memcpy(at, v.data, v.bytes);
+            at += v.bytes;
+        }
+        drop(ld, &v);
+    }
+    if (ld->rc == 0)
+        pack(ld, w, all, dtype, w->n_out, n_in, false);
+    free(all);
+    load_three_biases(ld, w, n_out, stem);
+}
+
 void load_linear_f32(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in,
                      const char *stem)
 {

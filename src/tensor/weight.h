@@ -44,6 +44,9 @@ void weights_free(struct weights *w);
 /* stem.weight [n_out, n_in] and, when has_bias, stem.bias [n_out]. Trailing sizes of 1 are allowed (1x1 convolutions). */
 void load_linear(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in, bool has_bias,
                  const char *stem);
+/* Three matrices [n_out[i], n_in] of one dtype with their biases as one, the rows of stem[0] first. */
+void load_three(struct loader *ld, struct weight *w, const int64_t n_out[3], int64_t n_in,
+                const char *const stem[3]);
 /* As load_linear without bias, of which a rank loads its share: of rows or of columns, `unit` of them staying together (a head),
  * or as cut_unit wants where that is 0.  w->n_out, n_in, from and is_part say what it got.  RECTO_EUSAGE: too many ranks. */
 void load_cut(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in, enum cut how,

@@ -11,19 +11,21 @@ static void load_layer(struct flow *f, struct loader *ld, int i)
 {
     struct flow_layer *l = &f->layer[i];
     int d = f->cfg->dim, kv = f->cfg->kv_heads * f->cfg->head_dim, inner = f->cfg->inner;
-    char n[WEIGHT_NAME_MAX];
+    char n[WEIGHT_NAME_MAX], k[WEIGHT_NAME_MAX], v[WEIGHT_NAME_MAX];
 
-#define LAYER(what) weight_name(n, "model.qwen2_model.model.model.layers.%d." what, i)
+#define LAYER_IN(n, what) weight_name(n, "model.qwen2_model.model.model.layers.%d." what, i)
+#define LAYER(what)       LAYER_IN(n, what)
     l->attn_norm = load_vec(ld, d, LAYER("input_layernorm.weight"));
-    load_linear(ld, &l->wq, d, d, true, LAYER("self_attn.q_proj"));
-    load_linear(ld, &l->wk, kv, d, true, LAYER("self_attn.k_proj"));
-    load_linear(ld, &l->wv, kv, d, true, LAYER("self_attn.v_proj"));
+    load_three(ld, &l->qkv, (const int64_t[]){d, kv, kv}, d,
+               (const char *const[]){LAYER("self_attn.q_proj"), LAYER_IN(k, "self_attn.k_proj"),
+                                     LAYER_IN(v, "self_attn.v_proj")});
     load_linear(ld, &l->wo, d, d, false, LAYER("self_attn.o_proj"));
     l->ffn_norm = load_vec(ld, d, LAYER("post_attention_layernorm.weight"));
     load_linear(ld, &l->gate, inner, d, false, LAYER("mlp.gate_proj"));
     load_linear(ld, &l->up, inner, d, false, LAYER("mlp.up_proj"));
     load_linear(ld, &l->down, d, inner, false, LAYER("mlp.down_proj"));
 #undef LAYER
+#undef LAYER_IN
 }
 
 void flow_load(struct flow *f, struct loader *ld, const struct flow_config *cfg, int patch)
@@ -99,15 +101,14 @@ static void flow_layer(struct run *r, const struct flow *f, const struct flow_la
                        tensor pos, const int n_view[VIEW_SIZES])
 {
     size_t mark = scratch_mark(r);
-    tensor h = scratch_like(r, x), a = scratch_like(r, x), q = scratch_for(r, x, &l->wq);
-    tensor k = scratch_for(r, x, &l->wk), v = scratch_for(r, x, &l->wv);
+    int64_t d = f->cfg->dim, kv = f->cfg->kv_heads * f->cfg->head_dim;
+    tensor h = scratch_like(r, x), a = scratch_like(r, x), qkv = scratch_for(r, x, &l->qkv);
+    tensor q = tensor_cols(qkv, 0, d), k = tensor_cols(qkv, d, kv),
+           v = tensor_cols(qkv, d + kv, kv);
 
     op_rmsnorm(r, h, x, l->attn_norm, f->cfg->eps);
-    op_linear(r, q, h, &l->wq);
-    op_linear(r, k, h, &l->wk);
-    op_linear(r, v, h, &l->wv);
-    op_rope(r, q, pos, f->rope);
-    op_rope(r, k, pos, f->rope);
+    op_linear(r, qkv, h, &l->qkv);
+    op_rope(r, tensor_cols(qkv, 0, d + kv), pos, f->rope);
     for (int i = 0; i < VIEW_SIZES; i++)
         if (n_view[i])
             op_attend_prefix(r, part(f, a, n_view, i, 2), part(f, q, n_view, i, 2),

@@ -13,7 +13,7 @@
 
 struct flow_layer {
     tensor attn_norm, ffn_norm;
-    struct weight wq, wk, wv, wo, gate, up, down;
+    struct weight qkv, wo, gate, up, down; /* qkv: rows of q, of k, of v */
 };
 
 struct flow {

@@ -19,6 +19,7 @@ struct prefix_job {
     char *keys, *memory;
     size_t part, per_worker; /* bytes of one head's keys; of a worker's tile */
     int len, len_pad, n_prefix, n_head, n_kv, hd, n_tile;
+    int64_t q_stride, kv_stride; /* numbers from a row to the next */
 };
 
 static char *prefix_keys(const struct prefix_job *j, int64_t view, int head)
@@ -32,12 +33,12 @@ static void prefix_pack(void *ctx, int64_t i, int worker)
     const struct prefix_job *j = ctx;
     int n_panel = j->len_pad / PANEL, off = (int)(i % n_panel) * PANEL,
         head = (int)(i / n_panel % j->n_kv);
-    int64_t view = i / n_panel / j->n_kv, width = (int64_t)j->n_kv * j->hd;
+    int64_t view = i / n_panel / j->n_kv;
     const float *k[PANEL], *v[PANEL];
     char *to = prefix_keys(j, view, head);
 
     for (int r = 0; r < PANEL; r++) {
-        int64_t at = (view * j->len + off + r) * width + (int64_t)head * j->hd;
+        int64_t at = (view * j->len + off + r) * j->kv_stride + (int64_t)head * j->hd;
 
         k[r] = off + r < j->len ? j->k + at : NULL;
         v[r] = off + r < j->len ? j->v + at : NULL;
@@ -50,7 +51,7 @@ static void prefix_tile(void *ctx, int64_t i, int worker)
     const struct prefix_job *j = ctx;
     int row = (int)(i % j->n_tile) * TILE_ROWS, head = (int)(i / j->n_tile % j->n_head);
     int64_t view = i / j->n_tile / j->n_head, width = (int64_t)j->n_head * j->hd;
-    int64_t at = (view * j->len + row) * width + (int64_t)head * j->hd;
+    int64_t at = view * j->len + row, col = (int64_t)head * j->hd;
     struct arena memory = {.base = j->memory + (size_t)worker * j->per_worker,
                            .cap = j->per_worker};
     char *kv = prefix_keys(j, view, head / (j->n_head / j->n_kv));
@@ -61,11 +62,11 @@ static void prefix_tile(void *ctx, int64_t i, int worker)
     t.n = MIN(TILE_ROWS, j->len - row);
     for (int r = 0; r < t.n; r++) {
         t.limit[r] = row + r < j->n_prefix ? j->n_prefix : row + r + 1;
-        tile_query(&t, r, j->q + at + r * width);
+        tile_query(&t, r, j->q + (at + r) * j->q_stride + col);
     }
     tile_attend(j->d, &t, &keys);
     for (int r = 0; r < t.n; r++)
-        memcpy(j->out + at + r * width, t.o + r * j->hd, (size_t)j->hd * sizeof *t.o);
+        memcpy(j->out + (at + r) * width + col, t.o + r * j->hd, (size_t)j->hd * sizeof *t.o);
 }
 
 int cpu_attend_prefix(struct device *d, tensor out, tensor q, tensor k, tensor val, int len,
@@ -81,6 +82,8 @@ int cpu_attend_prefix(struct device *d, tensor out, tensor q, tensor k, tensor v
     j.n_prefix = n_prefix;
     j.n_head = n_head;
     j.n_kv = n_kv;
+    j.q_stride = q.stride[0];
+    j.kv_stride = k.stride[0];
     j.hd = (int)(q.n[1] / n_head);
     j.n_tile = (int)div_up(len, TILE_ROWS);
     TRY(head_dim_check(j.hd));

@@ -15,7 +15,7 @@ struct row_job {
     const int32_t *index; /* positions, rows or ids */
     const void *table;
     enum dtype table_dtype;
-    int64_t width, n_table, n_index, head_dim;
+    int64_t width, stride, n_table, n_index, head_dim;
     float eps;
 };
 
@@ -114,7 +114,7 @@ static void rope_rows(void *ctx, int64_t from, int64_t to)
 
         assert(pos >= 0 && pos < j->n_table);
         for (int64_t h = 0; h < j->width; h += j->head_dim)
-            rope_head(j->y + r * j->width + h, angle, angle + half, half);
+            rope_head(j->y + r * j->stride + h, angle, angle + half, half);
     }
 }
 
@@ -125,6 +125,7 @@ int cpu_rope(struct device *d, tensor x, tensor pos, tensor table)
                         .x = table.data,
                         .index = pos.data,
                         .width = x.n[1],
+                        .stride = x.stride[0],
                         .n_table = table.n[0],
                         .n_index = tensor_count(pos),
                         .head_dim = table.n[1]};

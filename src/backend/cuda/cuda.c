@@ -246,7 +246,7 @@ static int cuda_add_cyclic(struct device *d, tensor x, tensor p)
 static int cuda_rope(struct device *d, tensor x, tensor pos, tensor table)
 {
     launch_rope(d->stream, x.data, pos.data, table.data, x.n[0], (int)tensor_count(pos),
-                (int)x.n[1], (int)table.n[1], is_f32(x));
+                (int)x.n[1], x.stride[0], (int)table.n[1], is_f32(x));
     return cuda_launched("rope");
 }
 

@@ -104,8 +104,9 @@ void launch_layernorm(launch_stream s, void *y, const void *x, const float *w, c
 void launch_swiglu(launch_stream s, void *y, const void *gate, const void *up, int64_t n,
                    bool is_f32);
 void launch_add_cyclic(launch_stream s, float *x, const float *p, int64_t n, int64_t period);
+/* The first `width` numbers of rows `stride` apart. */
 void launch_rope(launch_stream s, void *x, const int32_t *pos, const float *table, int64_t rows,
-                 int n_pos, int width, int head_dim, bool is_f32);
+                 int n_pos, int width, int64_t stride, int head_dim, bool is_f32);
 void launch_gather_rows(launch_stream s, void *y, const void *x, const int32_t *row, int64_t rows,
                         int width, bool is_f32, bool early);
 void launch_convert(launch_stream s, void *y, const void *x, int64_t n, bool y_is_f32,

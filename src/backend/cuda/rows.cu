@@ -333,7 +333,7 @@ void launch_convert(launch_stream s, void *y, const void *x, int64_t n, bool y_i
 // A thread a pair: (a, b) = (x[i], x[i + half]) becomes (a cos - b sin, b cos + a sin).
 template <class T>
 __global__ void rope_kernel(T *x, const int32_t *pos, const float *table, int64_t rows, int n_pos,
-                            int width, int head_dim)
+                            int width, int64_t stride, int head_dim)
 {
     int64_t at = item();
     int half = head_dim / 2, pairs = width / 2, p = (int)(at % pairs), i = p % half;
@@ -342,7 +342,7 @@ __global__ void rope_kernel(T *x, const int32_t *pos, const float *table, int64_
     if (row >= rows)
         return;
     const float *angle = table + (int64_t)pos[row % n_pos] * head_dim;
-    T *v = x + row * width + p / half * head_dim + i;
+    T *v = x + row * stride + p / half * head_dim + i;
     float a = to_f32(v[0]), b = to_f32(v[half]);
 
     rotate(&a, &b, angle[i], angle[i + half]);
@@ -351,16 +351,16 @@ __global__ void rope_kernel(T *x, const int32_t *pos, const float *table, int64_
 }
 
 void launch_rope(launch_stream s, void *x, const int32_t *pos, const float *table, int64_t rows,
-                 int n_pos, int width, int head_dim, bool is_f32)
+                 int n_pos, int width, int64_t stride, int head_dim, bool is_f32)
 {
     unsigned blocks = blocks_for(rows * (width / 2));
 
     if (is_f32)
         rope_kernel<<<blocks, ROW_THREADS, 0, s>>>((float *)x, pos, table, rows, n_pos, width,
-                                                   head_dim);
+                                                   stride, head_dim);
     else
         rope_kernel<<<blocks, ROW_THREADS, 0, s>>>((bf16 *)x, pos, table, rows, n_pos, width,
-                                                   head_dim);
+                                                   stride, head_dim);
 }
 
 // A block a token; results were rounded by the product, so they come out as from PRODUCT_QKV.
