@@ -9,11 +9,18 @@
  * with one lone page every 3 s beside a saturated H200 its p99 stays under twice the idle median, with one a second not. */
 #define INTERACTIVE_WEIGHT 3
 
+enum { A4_VIEWS = 7 };
+
+/* While pages wait for places, those that have just got one are held until they are this part of all: their views and prompts
+ * cost less together (on an H200 a prompt of a page takes 4.5 ms alone and 2.4 of eight, its views 16 and 14), and so few
+ * places that stand still cost 1.6 % at most.  Not for longer than HOLD_STEPS. */
+enum { HOLD_PART = 64, HOLD_STEPS = 64 };
+
 void sched_init(struct sched *s, const struct sched_opts *o, struct kv_pool *pool)
 {
     *s = (struct sched){.opt = *o, .pool = pool};
     if (s->opt.view_batch_shared <= 0)
-        s->opt.view_batch_shared = o->view_batch;
+        s->opt.view_batch_shared = MIN(o->view_batch, A4_VIEWS);
     s->running = mem_zero((size_t)o->max_running, sizeof(struct sched_page *));
     s->step.part = mem_zero((size_t)o->max_running, sizeof *s->step.part);
     s->step.view = mem_zero((size_t)o->view_batch, sizeof *s->step.view);
@@ -255,6 +262,21 @@ static bool takes_part(const struct sched *s, const struct sched_page *p)
     return !s->step.is_interactive || p->cls == CLASS_INTERACTIVE;
 }
 
+static bool holds_views(struct sched *s)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->n_running; i++)
+        n += !sched_is_encoded(s->running[i]);
+    if (n == 0 || n * HOLD_PART >= s->n_running || s->n_interactive || s->opt.is_static ||
+        waiting_count(&s->waiting) == 0 || s->step.n_part == 0 || s->n_held >= HOLD_STEPS) {
+        s->n_held = 0;
+        return false;
+    }
+    s->n_held++;
+    return true;
+}
+
 /* As many views as a group has room for, page by page, tiles first. */
 static void plan_views(struct sched *s, enum group group)
 {
@@ -300,13 +322,15 @@ static void plan_rows(struct sched *s, bool decoding, enum group group, int *bud
 static void plan(struct sched *s)
 {
     int budget = s->opt.chunk_tok;
+    bool holds;
 
     s->step.n_view = s->step.n_part = 0;
     for (int g = 0; g < GROUPS; g++)
         plan_rows(s, true, g, &budget);
     for (int g = 0; g < GROUPS; g++)
         plan_rows(s, false, g, &budget);
-    for (int g = 0; g < GROUPS; g++)
+    holds = holds_views(s);
+    for (int g = 0; !holds && g < GROUPS; g++)
         plan_views(s, g);
 }
 

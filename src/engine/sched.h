@@ -66,7 +66,7 @@ struct sched_opts {
     int max_running, reserve; /* places, and how many of them only interactive pages may take */
     int chunk_tok;            /* prompt rows a step */
     int view_batch;           /* views a group */
-    int view_batch_shared; /* views a group while interactive pages run, so that they wait less; 0: view_batch */
+    int view_batch_shared; /* views a group while interactive pages run, so that they wait less; 0: those of one A4 page */
     bool is_static;
     int64_t static_wait_us;
 };
@@ -81,6 +81,7 @@ struct sched {
     int64_t used_us
         [2]; /* device time of shared steps [0], weighted, and of interactive ones [1], levelled */
     struct sched_step step;
+    int n_held; /* steps for which pages have been held together (sched.c) */
     int64_t n_preempted, n_step, n_shared_step; /* counters */
 };
 

@@ -327,6 +327,51 @@ static void retries_give_blocks_back(void **state)
     close_sched(&f);
 }
 
+/* One more id for everybody who decodes; the views that the next step encodes. */
+static int views_of_a_step(struct sched *s)
+{
+    assert_true(sched_next(s, 0));
+    for (int i = 0; i < s->step.n_part; i++)
+        s->step.part[i].page->n_known++;
+
+    int n = s->step.n_view;
+
+    sched_commit(s, 1);
+    return n;
+}
+
+/* With 192 places taken and pages waiting, new ones begin by threes, or after 64 steps; when nobody waits, at once. */
+static void new_pages_are_held_together(void **state)
+{
+    enum { PLACES = 192, PAGES = PLACES + 5 };
+    struct fixture f;
+    static struct sched_page p[PAGES];
+
+    open_sched(&f, PAGES * 16, (struct sched_opts){PLACES, .chunk_tok = 4096, .view_batch = 28});
+    for (int i = 0; i < PAGES; i++) {
+        p[i] = page_of(CLASS_NORMAL, 0, 0, 4, 250);
+        p[i].n_encoded = i < PLACES;
+        p[i].image_end = 2;
+        assert_int_equal(sched_add(&f.s, &p[i]), 0);
+    }
+    assert_int_equal(views_of_a_step(&f.s), 0);
+    for (int i = 0; i < 2; i++) {
+        sched_drop(&f.s, &p[i]);
+        assert_int_equal(views_of_a_step(&f.s), 0);
+    }
+    sched_drop(&f.s, &p[2]);
+    assert_int_equal(views_of_a_step(&f.s), 3);
+    sched_drop(&f.s, &p[3]);
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(views_of_a_step(&f.s), 0);
+    assert_int_equal(views_of_a_step(&f.s), 1);
+    sched_drop(&f.s, &p[4]);
+    assert_int_equal(views_of_a_step(&f.s), 1); /* the last one that waited */
+    for (int i = 5; i < PAGES; i++)
+        sched_drop(&f.s, &p[i]);
+    close_sched(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +385,7 @@ int main(void)
         cmocka_unit_test(a_known_prompt_is_taken_over),
         cmocka_unit_test(shares_and_fairness),
         cmocka_unit_test(reserved_places_are_for_interactive_pages),
+        cmocka_unit_test(new_pages_are_held_together),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

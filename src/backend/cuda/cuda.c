@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STAGING = 64 << 20 };
+enum { STAGING = 128 << 20 }; /* the pixels of two groups of views, and more */
 
 int cuda_check(int rc, const char *what)
 {
@@ -86,6 +86,9 @@ static int check_card(struct device *d)
                    "device: %s has compute capability %d.%d, needed is 8.0; use --device cpu",
                    p.name, p.major, p.minor);
     d->n_sm = p.multiProcessorCount;
+    d->view_batch = d->is_f32                              ? 2
+                    : p.totalGlobalMem >= (size_t)40 << 30 ? 28
+                                                           : 7;  /* an A4 page has 7 */
     d->is_sm90 = p.major == 9 && !getenv("RECTO_CUDA_NO_WGMMA"); /* these two for comparisons */
     d->overlaps = d->is_sm90 && !getenv("RECTO_CUDA_NO_OVERLAP");
     snprintf(d->name, sizeof d->name, "sm_%d%d", p.major, p.minor);
@@ -193,7 +196,7 @@ static void cuda_info(const struct device *d, struct device_info *info)
     *info = (struct device_info){
         .threads = 1,
         .kv_block_tok = 64,
-        .view_batch = d->is_f32 ? 2 : 7, /* an A4 page */
+        .view_batch = d->view_batch,
         .act = d->is_f32 ? DT_F32 : DT_BF16,
         .replays = d->recorder != NULL,
         .grows = true,

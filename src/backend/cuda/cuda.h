@@ -70,7 +70,8 @@ struct device {
     cudaStream_t side;        /* for what may run beside it, between two events */
     cudaEvent_t forked, done; /* on stream, on side */
     bool is_f32, router_bf16, is_sm90;
-    bool overlaps; /* kernels may start before the one in front has ended */
+    int view_batch; /* scratch for 28 views takes 1.3 GiB */
+    bool overlaps;  /* kernels may start before the one in front has ended */
     struct {
         void *p;
         size_t cap;
