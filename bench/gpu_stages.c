@@ -52,7 +52,12 @@ enum {
     OP_STORE,
     OP_NORM,
     OP_ROPE,
-    OP_OTHER,
+    OP_COPY,
+    OP_ADD,
+    OP_LOOK_UP,
+    OP_PATCHES,
+    OP_IM2COL,
+    OP_UPLOAD,
     OP_SAMPLE,
     N_OP
 };
@@ -66,7 +71,12 @@ static struct op_time op_time[N_OP] = {{"linear", 0, 0},
                                        {"kv_store", 0, 0},
                                        {"norms", 0, 0},
                                        {"rope", 0, 0},
-                                       {"copies, pictures", 0, 0},
+                                       {"copies", 0, 0},
+                                       {"add_cyclic", 0, 0},
+                                       {"look-ups", 0, 0},
+                                       {"patches", 0, 0},
+                                       {"im2col", 0, 0},
+                                       {"uploads", 0, 0},
                                        {"sample", 0, 0}};
 
 /* Products apart by shape. */
@@ -157,12 +167,14 @@ TIMED(rmsnorm, OP_NORM, (struct device * d, tensor y, tensor x, tensor w, float 
 TIMED(layernorm, OP_NORM, (struct device * d, tensor y, tensor x, tensor w, tensor b, float e),
       (d, y, x, w, b, e))
 TIMED(rope, OP_ROPE, (struct device * d, tensor x, tensor pos, tensor t), (d, x, pos, t))
-TIMED(copy, OP_OTHER, (struct device * d, tensor y, tensor x), (d, y, x))
-TIMED(add_cyclic, OP_OTHER, (struct device * d, tensor x, tensor p), (d, x, p))
-TIMED(embed, OP_OTHER, (struct device * d, tensor x, tensor t, tensor id), (d, x, t, id))
-TIMED(gather_rows, OP_OTHER, (struct device * d, tensor y, tensor x, tensor r), (d, y, x, r))
-TIMED(patches, OP_OTHER, (struct device * d, tensor o, tensor p, int n), (d, o, p, n))
-TIMED(im2col, OP_OTHER, (struct device * d, tensor o, tensor x, int s), (d, o, x, s))
+TIMED(copy, OP_COPY, (struct device * d, tensor y, tensor x), (d, y, x))
+TIMED(add_cyclic, OP_ADD, (struct device * d, tensor x, tensor p), (d, x, p))
+TIMED(embed, OP_LOOK_UP, (struct device * d, tensor x, tensor t, tensor id), (d, x, t, id))
+TIMED(gather_rows, OP_LOOK_UP, (struct device * d, tensor y, tensor x, tensor r), (d, y, x, r))
+TIMED(patches, OP_PATCHES, (struct device * d, tensor o, tensor p, int n), (d, o, p, n))
+TIMED(im2col, OP_IM2COL, (struct device * d, tensor o, tensor x, int s), (d, o, x, s))
+TIMED(upload, OP_UPLOAD, (struct device * d, void *to, const void *from, size_t n),
+      (d, to, from, n))
 TIMED(sample, OP_SAMPLE,
       (struct device * d, tensor l, const struct sample_ask *a, struct choice *p), (d, l, a, p))
 
@@ -187,6 +199,7 @@ static struct backend timing_backend(void)
     b.gather_rows = timed_gather_rows;
     b.patches = timed_patches;
     b.im2col = timed_im2col;
+    b.upload = timed_upload;
     b.sample = b.sample ? timed_sample : NULL;
     return b;
 }

@@ -230,7 +230,7 @@ int cuda_rmsnorm(struct device *d, tensor y, tensor x, tensor w, float eps)
 static int cuda_layernorm(struct device *d, tensor y, tensor x, tensor w, tensor b, float eps)
 {
     launch_layernorm(d->stream, y.data, x.data, w.data, b.data, x.n[0], (int)x.n[1], eps, is_f32(y),
-                     is_f32(x));
+                     is_f32(x), d->overlaps);
     return cuda_launched("layernorm");
 }
 

@@ -144,6 +144,63 @@ __device__ __forceinline__ uint32_t pack_bf16(float lo, float hi)
     return *reinterpret_cast<uint32_t *>(&p);
 }
 
+// Four numbers at a time.
+__device__ __forceinline__ void load4(float v[4], const float *x)
+{
+    float4 q = *(const float4 *)x;
+
+    v[0] = q.x, v[1] = q.y, v[2] = q.z, v[3] = q.w;
+}
+
+__device__ __forceinline__ void load4(float v[4], const bf16 *x)
+{
+    uint2 q = *(const uint2 *)x;
+    __nv_bfloat162 a = *(__nv_bfloat162 *)&q.x, b = *(__nv_bfloat162 *)&q.y;
+
+    v[0] = __low2float(a), v[1] = __high2float(a), v[2] = __low2float(b), v[3] = __high2float(b);
+}
+
+__device__ __forceinline__ void store4(float *y, const float v[4])
+{
+    *(float4 *)y = make_float4(v[0], v[1], v[2], v[3]);
+}
+
+__device__ __forceinline__ void store4(bf16 *y, const float v[4])
+{
+    *(uint2 *)y = make_uint2(pack_bf16(v[0], v[1]), pack_bf16(v[2], v[3]));
+}
+
+// Eight.
+__device__ __forceinline__ void load8(float v[8], const float *x)
+{
+    load4(v, x);
+    load4(v + 4, x + 4);
+}
+
+__device__ __forceinline__ void load8(float v[8], const bf16 *x)
+{
+    uint4 q = *(const uint4 *)x;
+    uint32_t w[4] = {q.x, q.y, q.z, q.w};
+
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        v[2 * i] = __uint_as_float(w[i] << 16);
+        v[2 * i + 1] = __uint_as_float(w[i] & 0xFFFF0000u);
+    }
+}
+
+__device__ __forceinline__ void store8(float *y, const float v[8])
+{
+    store4(y, v);
+    store4(y + 4, v + 4);
+}
+
+__device__ __forceinline__ void store8(bf16 *y, const float v[8])
+{
+    *(uint4 *)y = make_uint4(pack_bf16(v[0], v[1]), pack_bf16(v[2], v[3]), pack_bf16(v[4], v[5]),
+                             pack_bf16(v[6], v[7]));
+}
+
 // (a, b) turned by an angle; written with explicit roundings, since two kernels must agree to the
 // bit.
 __device__ __forceinline__ void rotate(float *a, float *b, float cosine, float sine)

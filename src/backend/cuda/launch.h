@@ -100,7 +100,7 @@ int launch_tile_rows(int rows);
 void launch_rmsnorm(launch_stream s, void *y, const void *x, const float *w, int64_t rows,
                     int width, float eps, bool y_is_f32, bool x_is_f32, bool early);
 void launch_layernorm(launch_stream s, void *y, const void *x, const float *w, const float *b,
-                      int64_t rows, int width, float eps, bool y_is_f32, bool x_is_f32);
+                      int64_t rows, int width, float eps, bool y_is_f32, bool x_is_f32, bool early);
 void launch_swiglu(launch_stream s, void *y, const void *gate, const void *up, int64_t n,
                    bool is_f32);
 void launch_add_cyclic(launch_stream s, float *x, const float *p, int64_t n, int64_t period);

@@ -6,32 +6,6 @@
 enum { ROW_THREADS = 256 };
 
 // ---- norms --------------------------------------------------------------------------------------
-// Four numbers at a time.
-__device__ __forceinline__ void load4(float v[4], const float *x)
-{
-    float4 q = *(const float4 *)x;
-
-    v[0] = q.x, v[1] = q.y, v[2] = q.z, v[3] = q.w;
-}
-
-__device__ __forceinline__ void load4(float v[4], const bf16 *x)
-{
-    uint2 q = *(const uint2 *)x;
-    __nv_bfloat162 a = *(__nv_bfloat162 *)&q.x, b = *(__nv_bfloat162 *)&q.y;
-
-    v[0] = __low2float(a), v[1] = __high2float(a), v[2] = __low2float(b), v[3] = __high2float(b);
-}
-
-__device__ __forceinline__ void store4(float *y, const float v[4])
-{
-    *(float4 *)y = make_float4(v[0], v[1], v[2], v[3]);
-}
-
-__device__ __forceinline__ void store4(bf16 *y, const float v[4])
-{
-    *(uint2 *)y = make_uint2(pack_bf16(v[0], v[1]), pack_bf16(v[2], v[3]));
-}
-
 enum { NORM_THREADS = 128, NORM_QUADS = 4 }; // rows of up to 2048 numbers stay in registers
 
 // LAYER: subtract the mean first, then sum squared distances: one pass would cancel where the mean
@@ -85,6 +59,59 @@ __global__ void __launch_bounds__(NORM_THREADS)
         for (int j = 0; j < 4; j++)
             o[j] = LAYER ? v[q][j] * scale * g[q][j] + o[j] : v[q][j] * scale * g[q][j];
         store4(out + i, o);
+    }
+}
+
+enum { WARP_ROWS = 8 }; // rows of a block, a warp each
+
+// LayerNorm of rows of up to QUADS * 128 numbers, as above but a warp a row: no barriers, and enough
+// loads on their way to fill the memory.
+template <class Y, class X, int QUADS>
+__global__ void __launch_bounds__(WARP_ROWS * 32)
+    layernorm_kernel(Y *y, const X *x, const float *w, const float *b, int64_t rows, int width,
+                     float eps)
+{
+    int64_t row = (int64_t)blockIdx.x * WARP_ROWS + threadIdx.x / 32;
+    int first = threadIdx.x % 32 * 4;
+    float v[QUADS][4], sum = 0, squares = 0;
+
+    grid_release();
+    grid_wait();
+    if (row >= rows)
+        return;
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        v[q][0] = v[q][1] = v[q][2] = v[q][3] = 0.0f;
+        if (q * 128 + first < width)
+            load4(v[q], x + row * width + q * 128 + first);
+    }
+#pragma unroll
+    for (int q = 0; q < QUADS; q++)
+        sum += (v[q][0] + v[q][1]) + (v[q][2] + v[q][3]);
+    sum = warp_sum(sum) / (float)width;
+#pragma unroll
+    for (int q = 0; q < QUADS; q++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            if (q * 128 + first < width)
+                v[q][j] -= sum;
+            squares += v[q][j] * v[q][j];
+        }
+    float scale = rsqrtf(warp_sum(squares) / (float)width + eps);
+
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        int i = q * 128 + first;
+        float g[4], o[4];
+
+        if (i >= width)
+            continue;
+        load4(g, w + i);
+        load4(o, b + i);
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            o[j] = v[q][j] * scale * g[j] + o[j];
+        store4(y + row * width + i, o);
     }
 }
 
@@ -255,6 +282,23 @@ static void run_norm(launch_stream s, void *y, const void *x, const float *w, co
             <<<(unsigned)rows, row_threads(width), 0, s>>>((Y *)y, (const X *)x, w, b, width, eps);
 }
 
+// Which kernel depends on the width alone.
+template <class Y, class X>
+static void run_layernorm(launch_stream s, void *y, const void *x, const float *w, const float *b,
+                          int64_t rows, int width, float eps, bool early)
+{
+    dim3 grid((unsigned)((rows + WARP_ROWS - 1) / WARP_ROWS));
+
+    if (width % 4 || width > 1024)
+        run_norm<Y, X, true>(s, y, x, w, b, rows, width, eps, early);
+    else if (width <= 256)
+        launch(layernorm_kernel<Y, X, 2>, grid, WARP_ROWS * 32, 0, s, early, (Y *)y, (const X *)x,
+               w, b, rows, width, eps);
+    else
+        launch(layernorm_kernel<Y, X, 8>, grid, WARP_ROWS * 32, 0, s, early, (Y *)y, (const X *)x,
+               w, b, rows, width, eps);
+}
+
 void launch_rmsnorm(launch_stream s, void *y, const void *x, const float *w, int64_t rows,
                     int width, float eps, bool y_is_f32, bool x_is_f32, bool early)
 {
@@ -264,9 +308,9 @@ void launch_rmsnorm(launch_stream s, void *y, const void *x, const float *w, int
 }
 
 void launch_layernorm(launch_stream s, void *y, const void *x, const float *w, const float *b,
-                      int64_t rows, int width, float eps, bool y_is_f32, bool x_is_f32)
+                      int64_t rows, int width, float eps, bool y_is_f32, bool x_is_f32, bool early)
 {
-#define CALL(Y, X) run_norm<Y, X, true>(s, y, x, w, b, rows, width, eps, false)
+#define CALL(Y, X) run_layernorm<Y, X>(s, y, x, w, b, rows, width, eps, early)
     BY_TYPES(CALL);
 #undef CALL
 }
@@ -301,17 +345,37 @@ void launch_swiglu(launch_stream s, void *y, const void *gate, const void *up, i
                                                             (const bf16 *)up, n);
 }
 
-__global__ void add_cyclic_kernel(float *x, const float *p, int64_t n, int64_t period)
+__device__ __forceinline__ float plus(float a, float b)
+{
+    return a + b;
+}
+
+__device__ __forceinline__ float4 plus(float4 a, float4 b)
+{
+    return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+
+// A thread a number of p, or four, and all places that it is added to.
+template <class T> __global__ void add_cyclic_kernel(T *x, const T *p, int64_t n, int64_t period)
 {
     int64_t i = item();
 
-    if (i < n)
-        x[i] += p[i % period];
+    if (i >= period)
+        return;
+    T add = p[i];
+
+#pragma unroll 4
+    for (; i < n; i += period)
+        x[i] = plus(x[i], add);
 }
 
 void launch_add_cyclic(launch_stream s, float *x, const float *p, int64_t n, int64_t period)
 {
-    add_cyclic_kernel<<<blocks_for(n), ROW_THREADS, 0, s>>>(x, p, n, period);
+    if (n % 4 || period % 4)
+        add_cyclic_kernel<<<blocks_for(period), ROW_THREADS, 0, s>>>(x, p, n, period);
+    else
+        add_cyclic_kernel<<<blocks_for(period / 4), ROW_THREADS, 0, s>>>(
+            (float4 *)x, (const float4 *)p, n / 4, period / 4);
 }
 
 template <class Y, class X> __global__ void convert_kernel(Y *y, const X *x, int64_t n)
@@ -322,10 +386,30 @@ template <class Y, class X> __global__ void convert_kernel(Y *y, const X *x, int
         y[i] = from_f32<Y>(to_f32(x[i]));
 }
 
+// A thread four numbers.
+template <class Y, class X> __global__ void convert4_kernel(Y *y, const X *x, int64_t n)
+{
+    int64_t i = item() * 4;
+    float v[4];
+
+    if (i >= n)
+        return;
+    load4(v, x + i);
+    store4(y + i, v);
+}
+
+template <class Y, class X> static void convert(launch_stream s, Y *y, const X *x, int64_t n)
+{
+    if (n % 4)
+        convert_kernel<<<blocks_for(n), ROW_THREADS, 0, s>>>(y, x, n);
+    else
+        convert4_kernel<<<blocks_for(n / 4), ROW_THREADS, 0, s>>>(y, x, n);
+}
+
 void launch_convert(launch_stream s, void *y, const void *x, int64_t n, bool y_is_f32,
                     bool x_is_f32)
 {
-#define CALL(Y, X) convert_kernel<<<blocks_for(n), ROW_THREADS, 0, s>>>((Y *)y, (const X *)x, n)
+#define CALL(Y, X) convert(s, (Y *)y, (const X *)x, n)
     BY_TYPES(CALL);
 #undef CALL
 }
@@ -350,12 +434,40 @@ __global__ void rope_kernel(T *x, const int32_t *pos, const float *table, int64_
     v[half] = from_f32<T>(b);
 }
 
+// A thread eight pairs of bf16 numbers.
+__global__ void rope8_kernel(bf16 *x, const int32_t *pos, const float *table, int64_t rows,
+                             int n_pos, int width, int64_t stride, int head_dim)
+{
+    int64_t at = item();
+    int half = head_dim / 2, pieces = width / 16, p = (int)(at % pieces) * 8, i = p % half;
+    int64_t row = at / pieces;
+
+    if (row >= rows)
+        return;
+    const float *angle = table + (int64_t)pos[row % n_pos] * head_dim + i;
+    bf16 *v = x + row * stride + p / half * head_dim + i;
+    float a[8], b[8], cosine[8], sine[8];
+
+    load8(a, v);
+    load8(b, v + half);
+    load8(cosine, angle);
+    load8(sine, angle + half);
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+        rotate(a + j, b + j, cosine[j], sine[j]);
+    store8(v, a);
+    store8(v + half, b);
+}
+
 void launch_rope(launch_stream s, void *x, const int32_t *pos, const float *table, int64_t rows,
                  int n_pos, int width, int64_t stride, int head_dim, bool is_f32)
 {
     unsigned blocks = blocks_for(rows * (width / 2));
 
-    if (is_f32)
+    if (!is_f32 && head_dim % 16 == 0 && stride % 8 == 0 && (uintptr_t)x % 16 == 0)
+        rope8_kernel<<<blocks_for(rows * (width / 16)), ROW_THREADS, 0, s>>>(
+            (bf16 *)x, pos, table, rows, n_pos, width, stride, head_dim);
+    else if (is_f32)
         rope_kernel<<<blocks, ROW_THREADS, 0, s>>>((float *)x, pos, table, rows, n_pos, width,
                                                    stride, head_dim);
     else
