@@ -52,7 +52,23 @@ int cuda_linear_swiglu(struct device *d, tensor y, tensor x, const struct weight
 
 enum { MOST_TOGETHER = 512 }; /* rows of a decoding step; more take larger tiles, one by one */
 
-/* q, k and v by one launch, then what goes where. */
+/* q, k and v by one launch, or, of many rows, by one each. */
+static int three(struct device *d, struct product *p)
+{
+    struct product one = *p;
+    size_t bytes = (size_t)p->rows * (size_t)p->n * cuda_act_size(d);
+
+    if (p->rows <= MOST_TOGETHER)
+        return cuda_check(launch_three(d->stream, p), "qkv_store");
+    for (int i = 0; i < 3; i++) {
+        one.w = i ? p->more[i - 1] : p->w;
+        one.y = (char *)p->y + (size_t)i * bytes;
+        TRY(cuda_check(launch_product(d->stream, &one), "qkv_store"));
+    }
+    return 0;
+}
+
+/* Then what goes where. */
 static int three_and_store(struct device *d, struct product *p)
 {
     void *qkv, *q = p->y;
@@ -62,7 +78,7 @@ static int three_and_store(struct device *d, struct product *p)
     p->out = PRODUCT_SET;
     p->more[0] = p->heads->wk;
     p->more[1] = p->heads->wv;
-    TRY(cuda_check(launch_three(d->stream, p), "qkv_store"));
+    TRY(three(d, p));
     launch_turn_store(d->stream, q, qkv, p->heads, p->rows, d->overlaps);
     return cuda_launched("qkv_store");
 }
@@ -86,7 +102,7 @@ int cuda_qkv_store(struct device *d, tensor q, tensor h, const struct qkv *w, co
     p.heads = &heads;
     if (launch_takes_stream(&p))
         return cuda_check(launch_product_stream(d->stream, &p), "qkv_store");
-    if (p.rows > MOST_TOGETHER || p.x_is_f32 || p.n % 8 || p.k % 8)
+    if (p.x_is_f32 || p.n % 8 || p.k % 8)
         return 1;
     return three_and_store(d, &p);
 }

@@ -475,41 +475,77 @@ void launch_rope(launch_stream s, void *x, const int32_t *pos, const float *tabl
                                                    stride, head_dim);
 }
 
-// A block a token; results were rounded by the product, so they come out as from PRODUCT_QKV.
+// N pairs a thread, N consecutive numbers of either half of a head; results were rounded by the
+// product, so they come out as from PRODUCT_QKV.
+template <int N> struct __align__(2 * N) numbers
+{
+    bf16 v[N];
+};
+
+template <int N>
+__device__ __forceinline__ void turn(struct numbers<N> *a, struct numbers<N> *b, const float *angle,
+                                     int half)
+{
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        float x = to_f32(a->v[i]), y = to_f32(b->v[i]);
+
+        rotate(&x, &y, angle[i], angle[i + half]);
+        a->v[i] = from_f32<bf16>(x);
+        b->v[i] = from_f32<bf16>(y);
+    }
+}
+
+template <int N>
 __global__ void turn_store_kernel(bf16 *q, const bf16 *qkv, const struct heads h, int rows)
 {
-    int row = blockIdx.x, half = h.head_dim / 2, width = h.n_head * h.head_dim;
-    int slot = h.slot[row];
-    const float *angle = h.table + (int64_t)h.pos[row] * h.head_dim;
-    bf16 *keys = (bf16 *)h.slab + (int64_t)(slot / h.block_tok) * 2 * width * h.block_tok +
-                 (int64_t)(slot % h.block_tok) * h.head_dim;
-    bf16 *values = keys + (int64_t)width * h.block_tok;
+    typedef struct numbers<N> some;
+    int half = h.head_dim / 2, width = h.n_head * h.head_dim, per_row = width / 2 / N;
+    int64_t at = item(), all = (int64_t)rows * width;
+    int row = (int)(at / per_row), p = (int)(at % per_row) * N, head = p / half, i = p % half;
 
     grid_release();
     grid_wait();
-    for (int p = threadIdx.x; p < width / 2; p += blockDim.x) {
-        int head = p / half, i = p % half;
-        int64_t at = (int64_t)head * h.head_dim + i, from = (int64_t)row * width + at,
-                to = (int64_t)head * h.block_tok * h.head_dim + i, all = (int64_t)rows * width;
-        float a = to_f32(qkv[from]), b = to_f32(qkv[from + half]), c = to_f32(qkv[all + from]),
-              d = to_f32(qkv[all + from + half]);
+    if (row >= rows)
+        return;
 
-        rotate(&a, &b, angle[i], angle[i + half]);
-        rotate(&c, &d, angle[i], angle[i + half]);
-        q[from] = from_f32<bf16>(a);
-        q[from + half] = from_f32<bf16>(b);
-        keys[to] = from_f32<bf16>(c);
-        keys[to + half] = from_f32<bf16>(d);
-        values[to] = qkv[2 * all + from];
-        values[to + half] = qkv[2 * all + from + half];
-    }
+    int slot = h.slot[row];
+    const float *angle = h.table + (int64_t)h.pos[row] * h.head_dim + i;
+    bf16 *keys = (bf16 *)h.slab + (int64_t)(slot / h.block_tok) * 2 * width * h.block_tok +
+                 (int64_t)(slot % h.block_tok) * h.head_dim +
+                 (int64_t)head * h.block_tok * h.head_dim + i;
+    bf16 *values = keys + (int64_t)width * h.block_tok;
+    int64_t from = (int64_t)row * width + (int64_t)head * h.head_dim + i;
+    some a = *(const some *)(qkv + from), b = *(const some *)(qkv + from + half),
+         c = *(const some *)(qkv + all + from), d = *(const some *)(qkv + all + from + half);
+
+    turn(&a, &b, angle, half);
+    turn(&c, &d, angle, half);
+    *(some *)(q + from) = a;
+    *(some *)(q + from + half) = b;
+    *(some *)keys = c;
+    *(some *)(keys + half) = d;
+    *(some *)values = *(const some *)(qkv + 2 * all + from);
+    *(some *)(values + half) = *(const some *)(qkv + 2 * all + from + half);
+}
+
+template <int N>
+static void turn_store(launch_stream s, void *q, const void *qkv, const struct heads *h, int rows,
+                       bool early)
+{
+    unsigned blocks = blocks_for((int64_t)rows * (h->n_head * h->head_dim / 2 / N));
+
+    launch(turn_store_kernel<N>, dim3(blocks), ROW_THREADS, 0, s, early, (bf16 *)q,
+           (const bf16 *)qkv, *h, rows);
 }
 
 void launch_turn_store(launch_stream s, void *q, const void *qkv, const struct heads *h, int rows,
                        bool early)
 {
-    launch(turn_store_kernel, dim3((unsigned)rows), ROW_THREADS, 0, s, early, (bf16 *)q,
-           (const bf16 *)qkv, *h, rows);
+    if (h->head_dim % 16 == 0)
+        turn_store<8>(s, q, qkv, h, rows, early);
+    else
+        turn_store<1>(s, q, qkv, h, rows, early);
 }
 
 // ---- look-ups -----------------------------------------------------------------------------------
