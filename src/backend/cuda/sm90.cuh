@@ -144,6 +144,14 @@ __device__ __forceinline__ void copy_bulk(uint32_t to, const void *from, int byt
         : "memory");
 }
 
+// The box into the second-level cache alone.
+__device__ __forceinline__ void fetch_box(const CUtensorMap *map, int x, int y)
+{
+    asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];\n" ::"l"(map), "r"(x),
+                 "r"(y)
+                 : "memory");
+}
+
 // The box back to its matrix, or added to it number by number; what lies outside is left out.  Ended
 // by store_commit; store_wait<N> waits until at most N such groups are still being read.
 __device__ __forceinline__ void store_box(const CUtensorMap *map, uint32_t from, int x, int y)
