@@ -524,7 +524,9 @@ static int run_tensor(launch_stream s, const struct attend *a)
 {
     if (a->kind == ATTEND_RELPOS)
         return run_relpos(s, a);
-    if (a->kind == ATTEND_PREFIX) {
+    if (a->kind == ATTEND_PREFIX && a->is_sm90) {
+        return launch_prefix90(s, a);
+    } else if (a->kind == ATTEND_PREFIX) {
         run_flash<64, ATTEND_PREFIX, 0, STEP>(s, a);
     } else {
         if (a->n_tile)

@@ -302,6 +302,175 @@ __global__ void __launch_bounds__(THREADS, 1)
 #endif
 }
 
+// ---- the flow encoder's views -------------------------------------------------------------------
+// A block is 64 queries of a head of a view: one warp group, whose first thread asks for keys and
+// values.  Keys that a query does not see weigh 0, rows of the view behind among them.
+namespace
+{
+enum {
+    PREFIX_QUERIES = 64,
+    PREFIX_KEYS = 96,
+    PREFIX_STAGES = 2,
+    PREFIX_TILE = PREFIX_KEYS * 128,
+    PREFIX_KV = PREFIX_QUERIES * 128, // queries first
+    PREFIX_BYTES = PREFIX_KV + PREFIX_STAGES * 2 * PREFIX_TILE
+};
+
+struct prefix_maps {
+    CUtensorMap queries, keys, values;
+};
+} // namespace
+
+#if HAS_WGMMA
+__device__ __forceinline__ void prefix_copy(const struct prefix_maps &m, uint32_t base,
+                                            uint32_t full, int step, int row, int col)
+{
+    int slot = step % PREFIX_STAGES;
+    uint32_t to = base + PREFIX_KV + slot * 2 * PREFIX_TILE;
+
+    barrier_expect(full + 8 * slot, 2 * PREFIX_TILE);
+    copy_box(to, &m.keys, col, row + step * PREFIX_KEYS, full + 8 * slot);
+    copy_box(to + PREFIX_TILE, &m.values, col, row + step * PREFIX_KEYS, full + 8 * slot);
+}
+
+// Scores of keys from `key` on become weights; `was` scales what was there before.
+__device__ __forceinline__ void prefix_soften(float s[PREFIX_KEYS / 2], float scale, int key,
+                                              const int limit[2], struct view_run *run,
+                                              float was[2])
+{
+    int left = key + threadIdx.x % 4 * 2;
+
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        float max = run->max[h], sum = 0;
+
+#pragma unroll
+        for (int n = 0; n < PREFIX_KEYS / 8; n++)
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+                float *at = s + n * 4 + 2 * h + i;
+
+                *at = left + n * 8 + i < limit[h] ? *at * scale : -CUDART_INF_F;
+                max = fmaxf(max, *at);
+            }
+        max = fmaxf(max, __shfl_xor_sync(0xFFFFFFFFu, max, 1));
+        max = fmaxf(max, __shfl_xor_sync(0xFFFFFFFFu, max, 2));
+        was[h] = exp2_fast(run->max[h] - max);
+        run->max[h] = max;
+#pragma unroll
+        for (int n = 0; n < PREFIX_KEYS / 8; n++)
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+                float *at = s + n * 4 + 2 * h + i;
+
+                *at = exp2_fast(*at - max);
+                sum += *at;
+            }
+        run->sum[h] = fmaf(run->sum[h], was[h], sum);
+    }
+}
+
+// Results of 64 queries, of which those below n are stored.
+__device__ __forceinline__ void prefix_store(const struct attend &a, const float o[HD / 2],
+                                             const struct view_run &run, int64_t row, int n,
+                                             int head)
+{
+    int lane = threadIdx.x & 31, mine = threadIdx.x / 32 * 16 + lane / 4;
+
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        float sum = run.sum[h] + __shfl_xor_sync(0xFFFFFFFFu, run.sum[h], 1), inv;
+        bf16 *to = (bf16 *)a.out + (row + mine + h * 8) * a.out_stride + head * HD + lane % 4 * 2;
+
+        sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
+        inv = 1.0f / sum;
+        if (mine + h * 8 >= n)
+            continue;
+#pragma unroll
+        for (int k = 0; k < HD / 8; k++)
+            *(uint32_t *)(to + k * 8) = pack_bf16(o[k * 4 + 2 * h] * inv,
+                                                  o[k * 4 + 2 * h + 1] * inv);
+    }
+}
+
+__device__ __forceinline__ void prefix_group(const struct attend &a, const struct prefix_maps &m,
+                                             uint32_t base, uint32_t full, int steps, int row,
+                                             int first, int head)
+{
+    uint32_t kv = base + PREFIX_KV, p[PREFIX_KEYS / 16][4];
+    float s[PREFIX_KEYS / 2], o[HD / 2] = {}, was[2], scale = a.scale * LOG2E;
+    struct view_run run = {{-CUDART_INF_F, -CUDART_INF_F}, {0.0f, 0.0f}};
+    int limit[2], col = head / (a.n_head / a.n_kv) * HD;
+
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        int i = first + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4 + h * 8;
+
+        limit[h] = key_limit<ATTEND_PREFIX>(a, 0, min(i, a.len - 1));
+    }
+    if (threadIdx.x == 0)
+        for (int j = 0; j < min(steps, PREFIX_STAGES); j++)
+            prefix_copy(m, base, full, j, row, col);
+    barrier_wait(full + 8 * PREFIX_STAGES, 0); // the queries are there
+    barrier_wait(full, 0);
+    view_scores<PREFIX_KEYS>(s, base, kv);
+    group_wait<0>();
+    settle<PREFIX_KEYS / 2>(s);
+    prefix_soften(s, scale, 0, limit, &run, was);
+    view_pack<PREFIX_KEYS>(p, s);
+    for (int j = 1; j < steps; j++) {
+        int slot = j % PREFIX_STAGES, before = (j - 1) % PREFIX_STAGES;
+
+        barrier_wait(full + 8 * slot, j / PREFIX_STAGES & 1);
+        view_scores<PREFIX_KEYS>(s, base, kv + slot * 2 * PREFIX_TILE);
+        view_weigh<PREFIX_KEYS>(o, p, kv + before * 2 * PREFIX_TILE + PREFIX_TILE);
+        group_wait<1>();
+        settle<PREFIX_KEYS / 2>(s);
+        prefix_soften(s, scale, j * PREFIX_KEYS, limit, &run, was);
+        group_wait<0>();
+        settle<HD / 2>(o);
+        __syncthreads(); // all have read what the next keys take the place of
+        if (threadIdx.x == 0 && j - 1 + PREFIX_STAGES < steps)
+            prefix_copy(m, base, full, j - 1 + PREFIX_STAGES, row, col);
+        view_scale(o, was);
+        view_pack<PREFIX_KEYS>(p, s);
+    }
+    view_weigh<PREFIX_KEYS>(o, p, kv + (steps - 1) % PREFIX_STAGES * 2 * PREFIX_TILE + PREFIX_TILE);
+    group_wait<0>();
+    settle<HD / 2>(o);
+    prefix_store(a, o, run, row + first, a.len - first, head);
+}
+#endif
+
+// Queries with the most keys first.
+__global__ void __launch_bounds__(128, 3)
+    prefix_kernel(const struct attend a, const __grid_constant__ struct prefix_maps m)
+{
+#if HAS_WGMMA
+    extern __shared__ unsigned char shared[];
+    __shared__ __align__(8) uint64_t barriers[PREFIX_STAGES + 1];
+    uint32_t base = (smem_addr(shared) + 1023) & ~1023u, full = smem_addr(barriers),
+             ready = full + 8 * PREFIX_STAGES;
+    int first = (int)(gridDim.x - 1 - blockIdx.x) * PREFIX_QUERIES, head = blockIdx.y,
+        row = blockIdx.z * a.len, end = min(first + PREFIX_QUERIES, a.len);
+    int keys = max(key_limit<ATTEND_PREFIX>(a, 0, first), key_limit<ATTEND_PREFIX>(a, 0, end - 1));
+
+    if (threadIdx.x == 0) {
+        for (int i = 0; i <= PREFIX_STAGES; i++)
+            barrier_init(full + 8 * i, 1);
+        barrier_fence();
+    }
+    grid_release();
+    grid_wait();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        barrier_expect(ready, PREFIX_QUERIES * 128);
+        copy_box(base, &m.queries, head * HD, row + first, ready);
+    }
+    prefix_group(a, m, base, full, (keys + PREFIX_KEYS - 1) / PREFIX_KEYS, row, first, head);
+#endif
+}
+
 // ---- host ---------------------------------------------------------------------------------------
 template <int SIDE>
 static void run_views(launch_stream s, const struct attend *a, const struct view_maps *m)
@@ -326,8 +495,23 @@ int launch_views90(launch_stream s, const struct attend *a)
     return cudaSuccess;
 }
 
+int launch_prefix90(launch_stream s, const struct attend *a)
+{
+    struct prefix_maps m;
+    int rows = a->groups * a->len;
+    dim3 grid((unsigned)((a->len + PREFIX_QUERIES - 1) / PREFIX_QUERIES), (unsigned)a->n_head,
+              (unsigned)a->groups);
+
+    if (!make_map(&m.queries, a->q, rows, (int)a->q_stride, false, PREFIX_QUERIES) ||
+        !make_map(&m.keys, a->k, rows, (int)a->kv_stride, false, PREFIX_KEYS) ||
+        !make_map(&m.values, a->v, rows, (int)a->kv_stride, false, PREFIX_KEYS))
+        return cudaErrorInvalidValue;
+    return launch(prefix_kernel, grid, 128, PREFIX_BYTES + 1024, s, a->overlaps, *a, m);
+}
+
 void prepare_views90(int shared_bytes, cudaError_t *rc)
 {
     allow_shared(view_kernel<64>, shared_bytes - 64, rc); // the barriers are apart
     allow_shared(view_kernel<48>, shared_bytes - 64, rc);
+    allow_shared(prefix_kernel, shared_bytes - 64, rc);
 }

@@ -13,6 +13,8 @@ void prepare_windows(int shared_bytes, cudaError_t *rc);
 
 // bf16, a->window == 0, sides of 48 and 64, heads of 64 numbers
 int launch_views90(launch_stream s, const struct attend *a); // a cudaError_t
+// The flow encoder's, heads of 64 numbers
+int launch_prefix90(launch_stream s, const struct attend *a); // a cudaError_t
 void prepare_views90(int shared_bytes, cudaError_t *rc);
 
 #endif
