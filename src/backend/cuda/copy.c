@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LARGE = 1 << 20 }; /* a view's pixels, but not a step's numbers */
+
 int cuda_alloc(struct device *d, size_t bytes, void **out)
 {
     int rc;
@@ -63,6 +65,23 @@ int cuda_staging(struct device *d, size_t bytes, char **out)
     return 0;
 }
 
+/* By a stream of their own into the ring's mirror on the device, so that large pieces travel beside the kernels in front, which
+ * may still use dst.  The ring turns when the stream has been waited for, so the mirror is free then, too. */
+static int upload_beside(struct device *d, void *dst, const char *from, size_t bytes)
+{
+    char *there;
+
+    if (!d->staging.mirror)
+        TRY(cuda_alloc(d, d->staging.cap, &d->staging.mirror));
+    there = (char *)d->staging.mirror + (from - d->staging.base);
+    TRY(cuda_check(cudaMemcpyAsync(there, from, bytes, cudaMemcpyHostToDevice, d->copies),
+                   "upload"));
+    TRY(cuda_check(cudaEventRecord(d->copied, d->copies), "upload"));
+    TRY(cuda_check(cudaStreamWaitEvent(d->stream, d->copied, 0), "upload"));
+    return cuda_check(cudaMemcpyAsync(dst, there, bytes, cudaMemcpyDeviceToDevice, d->stream),
+                      "upload");
+}
+
 int cuda_upload(struct device *d, void *dst, const void *src, size_t bytes)
 {
     char *from = (char *)dst; /* not used when there is nothing */
@@ -77,6 +96,8 @@ int cuda_upload(struct device *d, void *dst, const void *src, size_t bytes)
     }
     TRY(cuda_staging(d, bytes, &from));
     memcpy(from, src, bytes);
+    if (bytes >= LARGE)
+        return upload_beside(d, dst, from, bytes);
     return cuda_check(cudaMemcpyAsync(dst, from, bytes, cudaMemcpyHostToDevice, d->stream),
                       "upload");
 }

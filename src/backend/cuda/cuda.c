@@ -120,6 +120,8 @@ static int open_device(struct device *d)
     TRY(prepare_kernels(d));
     TRY(cuda_check(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "open"));
     TRY(cuda_check(cudaStreamCreateWithFlags(&d->side, cudaStreamNonBlocking), "open"));
+    TRY(cuda_check(cudaStreamCreateWithFlags(&d->copies, cudaStreamNonBlocking), "open"));
+    TRY(cuda_check(cudaEventCreateWithFlags(&d->copied, cudaEventDisableTiming), "open"));
     TRY(cuda_check(cudaEventCreateWithFlags(&d->forked, cudaEventDisableTiming), "open"));
     TRY(cuda_check(cudaEventCreateWithFlags(&d->done, cudaEventDisableTiming), "open"));
     TRY(cuda_check(cudaMallocHost(&p, STAGING), "open"));
@@ -153,6 +155,11 @@ static void cuda_close(struct device *d)
     cudaFreeHost(d->choosing.host);
     cuda_marks_close(d);
     cudaFreeHost(d->staging.base);
+    cudaFree(d->staging.mirror);
+    if (d->copied)
+        cudaEventDestroy(d->copied);
+    if (d->copies)
+        cudaStreamDestroy(d->copies);
     if (d->forked)
         cudaEventDestroy(d->forked);
     if (d->done)
@@ -209,6 +216,7 @@ static int cuda_finish(struct device *d)
 {
     recorder_abandon(d);
     TRY(cuda_check(cudaStreamSynchronize(d->stream), "a step"));
+    d->staging.at = 0; /* all of it has been read */
     TRY(cuda_check_peers(d));
     cuda_deliver(d);
     return 0;

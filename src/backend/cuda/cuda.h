@@ -34,6 +34,7 @@ enum work_slot {
 struct staging {
     char *base;
     size_t cap, at;
+    void *mirror; /* device, as large; NULL until it is needed */
 };
 
 /* A step's integers on the device (step.c). */
@@ -69,6 +70,8 @@ struct device {
     cudaStream_t stream;
     cudaStream_t side;        /* for what may run beside it, between two events */
     cudaEvent_t forked, done; /* on stream, on side */
+    cudaStream_t copies;      /* for large pieces on their way in */
+    cudaEvent_t copied;       /* on copies */
     bool is_f32, router_bf16, is_sm90;
     int view_batch; /* scratch for 28 views takes 1.3 GiB */
     bool overlaps;  /* kernels may start before the one in front has ended */
