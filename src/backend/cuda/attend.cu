@@ -561,34 +561,6 @@ int launch_attend(launch_stream s, const struct attend *a)
     return cudaSuccess;
 }
 
-// ---- the cache ----------------------------------------------------------------------------------
-template <class T>
-__global__ void store_kernel(T *slab, const T *k, const T *v, const int32_t *slot, int n_head,
-                             int head_dim, int block_tok)
-{
-    int width = n_head * head_dim, tok = blockIdx.x, block = slot[tok] / block_tok,
-        off = slot[tok] % block_tok;
-    T *at = slab + (int64_t)block * 2 * width * block_tok;
-
-    for (int i = threadIdx.x; i < width; i += blockDim.x) {
-        int64_t to = ((int64_t)(i / head_dim) * block_tok + off) * head_dim + i % head_dim;
-
-        at[to] = k[(int64_t)tok * width + i];
-        at[(int64_t)width * block_tok + to] = v[(int64_t)tok * width + i];
-    }
-}
-
-void launch_kv_store(launch_stream s, void *slab, const void *k, const void *v, const int32_t *slot,
-                     int n_tok, int n_head, int head_dim, int block_tok, bool is_f32)
-{
-    if (is_f32)
-        store_kernel<<<(unsigned)n_tok, 256, 0, s>>>(
-            (float *)slab, (const float *)k, (const float *)v, slot, n_head, head_dim, block_tok);
-    else
-        store_kernel<<<(unsigned)n_tok, 256, 0, s>>>((bf16 *)slab, (const bf16 *)k, (const bf16 *)v,
-                                                     slot, n_head, head_dim, block_tok);
-}
-
 int launch_prepare_attend(int shared_bytes)
 {
     cudaError_t rc = cudaSuccess;

@@ -41,6 +41,19 @@ inline cudaError_t launch(void (*kernel)(P...), dim3 grid, int threads, int byte
     return cudaLaunchKernelEx(&c, kernel, (P)args...);
 }
 
+// ---- a thread a number, or a few of them
+enum { ROW_THREADS = 256 };
+
+inline unsigned blocks_for(int64_t n)
+{
+    return (unsigned)((n + ROW_THREADS - 1) / ROW_THREADS);
+}
+
+__device__ __forceinline__ int64_t item()
+{
+    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
 __device__ __forceinline__ float to_f32(float x)
 {
     return x;

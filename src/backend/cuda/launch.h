@@ -80,9 +80,6 @@ int launch_both_stream(launch_stream s, const struct product *p, const struct pr
 int launch_product(launch_stream s, const struct product *p); /* a cudaError_t */
 /* Of bf16 numbers, n and k multiples of 8: x with w and both of more. */
 int launch_three(launch_stream s, const struct product *p);
-/* What launch_three made of q, k and v [3][rows][n] goes where PRODUCT_QKV puts it. */
-void launch_turn_store(launch_stream s, void *q, const void *qkv, const struct heads *h, int rows,
-                       bool early);
 /* maps.cu: a map of a matrix [rows][k] for the copy engine into 64-byte aligned host memory; false: the
  * driver has none. */
 int launch_map_bytes(void);
@@ -104,9 +101,6 @@ void launch_layernorm(launch_stream s, void *y, const void *x, const float *w, c
 void launch_swiglu(launch_stream s, void *y, const void *gate, const void *up, int64_t n,
                    bool is_f32);
 void launch_add_cyclic(launch_stream s, float *x, const float *p, int64_t n, int64_t period);
-/* The first `width` numbers of rows `stride` apart. */
-void launch_rope(launch_stream s, void *x, const int32_t *pos, const float *table, int64_t rows,
-                 int n_pos, int width, int64_t stride, int head_dim, bool is_f32);
 void launch_gather_rows(launch_stream s, void *y, const void *x, const int32_t *row, int64_t rows,
                         int width, bool is_f32, bool early);
 void launch_convert(launch_stream s, void *y, const void *x, int64_t n, bool y_is_f32,
@@ -191,6 +185,13 @@ int64_t launch_attend_bias(const struct attend *a);
 int64_t launch_attend_part(const struct attend *a);
 int launch_attend(launch_stream s, const struct attend *a); /* a cudaError_t */
 
+/* ---- rotations and the cache: turn.cu -------------------------------------------------------- */
+/* Rotate-half of the first `width` numbers of rows `stride` apart, in place (backend.h, rope). */
+void launch_rope(launch_stream s, void *x, const int32_t *pos, const float *table, int64_t rows,
+                 int n_pos, int width, int64_t stride, int head_dim, bool is_f32);
+/* What launch_three made of q, k and v [3][rows][n] goes where PRODUCT_QKV puts it. */
+void launch_turn_store(launch_stream s, void *q, const void *qkv, const struct heads *h, int rows,
+                       bool early);
 /* k, v [n_tok][n_head * head_dim] to slot; slab of a layer: [block][K |
  * V][head][block_tok][head_dim] */
 void launch_kv_store(launch_stream s, void *slab, const void *k, const void *v, const int32_t *slot,

@@ -1,9 +1,7 @@
-// Rows in, rows out: norms, gates, rotations, look-ups.  All are bound by memory: a block a row, or
+// Rows in, rows out: norms, gates, look-ups.  All are bound by memory: a block a row, or
 // a thread a number. Sums run over a row in an order that depends on the width alone, so a row's
 // result does not depend on its neighbours.
 #include "backend/cuda/kern.cuh"
-
-enum { ROW_THREADS = 256 };
 
 // ---- norms --------------------------------------------------------------------------------------
 enum { NORM_THREADS = 128, NORM_QUADS = 4 }; // rows of up to 2048 numbers stay in registers
@@ -316,16 +314,6 @@ void launch_layernorm(launch_stream s, void *y, const void *x, const float *w, c
 }
 
 // ---- a thread a number --------------------------------------------------------------------------
-static unsigned blocks_for(int64_t n)
-{
-    return (unsigned)((n + ROW_THREADS - 1) / ROW_THREADS);
-}
-
-__device__ __forceinline__ int64_t item()
-{
-    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
-
 template <class T> __global__ void swiglu_kernel(T *y, const T *gate, const T *up, int64_t n)
 {
     int64_t i = item();
@@ -412,140 +400,6 @@ void launch_convert(launch_stream s, void *y, const void *x, int64_t n, bool y_i
 #define CALL(Y, X) convert(s, (Y *)y, (const X *)x, n)
     BY_TYPES(CALL);
 #undef CALL
-}
-
-// A thread a pair: (a, b) = (x[i], x[i + half]) becomes (a cos - b sin, b cos + a sin).
-template <class T>
-__global__ void rope_kernel(T *x, const int32_t *pos, const float *table, int64_t rows, int n_pos,
-                            int width, int64_t stride, int head_dim)
-{
-    int64_t at = item();
-    int half = head_dim / 2, pairs = width / 2, p = (int)(at % pairs), i = p % half;
-    int64_t row = at / pairs;
-
-    if (row >= rows)
-        return;
-    const float *angle = table + (int64_t)pos[row % n_pos] * head_dim;
-    T *v = x + row * stride + p / half * head_dim + i;
-    float a = to_f32(v[0]), b = to_f32(v[half]);
-
-    rotate(&a, &b, angle[i], angle[i + half]);
-    v[0] = from_f32<T>(a);
-    v[half] = from_f32<T>(b);
-}
-
-// A thread eight pairs of bf16 numbers.
-__global__ void rope8_kernel(bf16 *x, const int32_t *pos, const float *table, int64_t rows,
-                             int n_pos, int width, int64_t stride, int head_dim)
-{
-    int64_t at = item();
-    int half = head_dim / 2, pieces = width / 16, p = (int)(at % pieces) * 8, i = p % half;
-    int64_t row = at / pieces;
-
-    if (row >= rows)
-        return;
-    const float *angle = table + (int64_t)pos[row % n_pos] * head_dim + i;
-    bf16 *v = x + row * stride + p / half * head_dim + i;
-    float a[8], b[8], cosine[8], sine[8];
-
-    load8(a, v);
-    load8(b, v + half);
-    load8(cosine, angle);
-    load8(sine, angle + half);
-#pragma unroll
-    for (int j = 0; j < 8; j++)
-        rotate(a + j, b + j, cosine[j], sine[j]);
-    store8(v, a);
-    store8(v + half, b);
-}
-
-void launch_rope(launch_stream s, void *x, const int32_t *pos, const float *table, int64_t rows,
-                 int n_pos, int width, int64_t stride, int head_dim, bool is_f32)
-{
-    unsigned blocks = blocks_for(rows * (width / 2));
-
-    if (!is_f32 && head_dim % 16 == 0 && stride % 8 == 0 && (uintptr_t)x % 16 == 0)
-        rope8_kernel<<<blocks_for(rows * (width / 16)), ROW_THREADS, 0, s>>>(
-            (bf16 *)x, pos, table, rows, n_pos, width, stride, head_dim);
-    else if (is_f32)
-        rope_kernel<<<blocks, ROW_THREADS, 0, s>>>((float *)x, pos, table, rows, n_pos, width,
-                                                   stride, head_dim);
-    else
-        rope_kernel<<<blocks, ROW_THREADS, 0, s>>>((bf16 *)x, pos, table, rows, n_pos, width,
-                                                   stride, head_dim);
-}
-
-// N pairs a thread, N consecutive numbers of either half of a head; results were rounded by the
-// product, so they come out as from PRODUCT_QKV.
-template <int N> struct __align__(2 * N) numbers
-{
-    bf16 v[N];
-};
-
-template <int N>
-__device__ __forceinline__ void turn(struct numbers<N> *a, struct numbers<N> *b, const float *angle,
-                                     int half)
-{
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        float x = to_f32(a->v[i]), y = to_f32(b->v[i]);
-
-        rotate(&x, &y, angle[i], angle[i + half]);
-        a->v[i] = from_f32<bf16>(x);
-        b->v[i] = from_f32<bf16>(y);
-    }
-}
-
-template <int N>
-__global__ void turn_store_kernel(bf16 *q, const bf16 *qkv, const struct heads h, int rows)
-{
-    typedef struct numbers<N> some;
-    int half = h.head_dim / 2, width = h.n_head * h.head_dim, per_row = width / 2 / N;
-    int64_t at = item(), all = (int64_t)rows * width;
-    int row = (int)(at / per_row), p = (int)(at % per_row) * N, head = p / half, i = p % half;
-
-    grid_release();
-    grid_wait();
-    if (row >= rows)
-        return;
-
-    int slot = h.slot[row];
-    const float *angle = h.table + (int64_t)h.pos[row] * h.head_dim + i;
-    bf16 *keys = (bf16 *)h.slab + (int64_t)(slot / h.block_tok) * 2 * width * h.block_tok +
-                 (int64_t)(slot % h.block_tok) * h.head_dim +
-                 (int64_t)head * h.block_tok * h.head_dim + i;
-    bf16 *values = keys + (int64_t)width * h.block_tok;
-    int64_t from = (int64_t)row * width + (int64_t)head * h.head_dim + i;
-    some a = *(const some *)(qkv + from), b = *(const some *)(qkv + from + half),
-         c = *(const some *)(qkv + all + from), d = *(const some *)(qkv + all + from + half);
-
-    turn(&a, &b, angle, half);
-    turn(&c, &d, angle, half);
-    *(some *)(q + from) = a;
-    *(some *)(q + from + half) = b;
-    *(some *)keys = c;
-    *(some *)(keys + half) = d;
-    *(some *)values = *(const some *)(qkv + 2 * all + from);
-    *(some *)(values + half) = *(const some *)(qkv + 2 * all + from + half);
-}
-
-template <int N>
-static void turn_store(launch_stream s, void *q, const void *qkv, const struct heads *h, int rows,
-                       bool early)
-{
-    unsigned blocks = blocks_for((int64_t)rows * (h->n_head * h->head_dim / 2 / N));
-
-    launch(turn_store_kernel<N>, dim3(blocks), ROW_THREADS, 0, s, early, (bf16 *)q,
-           (const bf16 *)qkv, *h, rows);
-}
-
-void launch_turn_store(launch_stream s, void *q, const void *qkv, const struct heads *h, int rows,
-                       bool early)
-{
-    if (h->head_dim % 16 == 0)
-        turn_store<8>(s, q, qkv, h, rows, early);
-    else
-        turn_store<1>(s, q, qkv, h, rows, early);
 }
 
 // ---- look-ups -----------------------------------------------------------------------------------
