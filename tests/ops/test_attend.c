@@ -150,18 +150,36 @@ struct flow {
     int views, len, prefix, heads, kv, hd;
 };
 
+/* Queries, keys and values as columns of one matrix, as the model has them. */
+static float *columns_of(int rows, int q_width, const float *q, int width, const float *k,
+                         const float *v)
+{
+    int all = q_width + 2 * width;
+    float *qkv = rand_f32((int64_t)rows * all, 0);
+
+    for (int r = 0; r < rows; r++) {
+        memcpy(qkv + r * all, q + r * q_width, (size_t)q_width * sizeof *q);
+        memcpy(qkv + r * all + q_width, k + r * width, (size_t)width * sizeof *k);
+        memcpy(qkv + r * all + q_width + width, v + r * width, (size_t)width * sizeof *v);
+    }
+    return qkv;
+}
+
 static void check_prefix(struct device *d, int isa, int prec, struct flow f)
 {
     int rows = f.views * f.len, QW = f.heads * f.hd, KW = f.kv * f.hd;
     float *q = rand_f32(rows * QW, 2), *k = rand_f32(rows * KW, 2), *v = rand_f32(rows * KW, 1),
           *out = rand_f32(rows * QW, 0);
+    float *qkv = columns_of(rows, QW, q, KW, k, v);
+    tensor all = matrix(qkv, rows, QW + 2 * KW);
     const float **kr = malloc((size_t)f.len * sizeof *kr),
                 **vr = malloc((size_t)f.len * sizeof *vr);
     double want[256];
 
-    assert_int_equal(backend_cpu.attend_prefix(d, matrix(out, rows, QW), matrix(q, rows, QW),
-                                               matrix(k, rows, KW), matrix(v, rows, KW), f.len,
-                                               f.prefix, f.heads, f.kv),
+    assert_int_equal(backend_cpu.attend_prefix(d, matrix(out, rows, QW), tensor_cols(all, 0, QW),
+                                               tensor_cols(all, QW, KW),
+                                               tensor_cols(all, QW + KW, KW), f.len, f.prefix,
+                                               f.heads, f.kv),
                      0);
     for (int i = 0; i < rows * f.heads; i++) {
         int row = i / f.heads, head = i % f.heads, at = row % f.len,
@@ -174,7 +192,7 @@ static void check_prefix(struct device *d, int isa, int prec, struct flow f)
         ref_attend(want, q + row * QW + head * f.hd, kr, vr, NULL, n, f.hd, prec);
         check_row(out + row * QW + head * f.hd, want, f.hd, 2 * tolerance(isa, prec), "prefix", i);
     }
-    free(q), free(k), free(v), free(out), free(kr), free(vr);
+    free(q), free(k), free(v), free(qkv), free(out), free(kr), free(vr);
 }
 
 static void test_prefix(void **state)

@@ -106,6 +106,28 @@ static void test_rope(void **state)
     free(x), free(y), free(table);
 }
 
+/* Columns of a wider matrix turn as they would alone; what is behind them stays. */
+static void columns_turn_alone(void **state)
+{
+    enum { ROWS = 5, WIDTH = 64, ALL = 80, HD = 32, LEN = 8 };
+    static const int32_t pos[] = {3, 0, 7, 1, 5};
+    float *wide = rand_f32(ROWS * ALL, 1), *before = same_f32(wide, ROWS * ALL),
+          *alone = rand_f32(ROWS * WIDTH, 0), *table = rand_f32(LEN * HD, 1);
+
+    for (int r = 0; r < ROWS; r++)
+        memcpy(alone + r * WIDTH, wide + r * ALL, WIDTH * sizeof *wide);
+    for (int i = 0; i < 2; i++)
+        backend_cpu.rope(
+            dev, i ? matrix(alone, ROWS, WIDTH) : tensor_cols(matrix(wide, ROWS, ALL), 0, WIDTH),
+            vector((void *)pos, DT_I32, ROWS), matrix(table, LEN, HD));
+    for (int r = 0; r < ROWS; r++)
+        for (int i = 0; i < ALL; i++)
+            assert_true(wide[r * ALL + i] ==
+                        (i < WIDTH ? alone[r * WIDTH + i] : before[r * ALL + i]));
+    assert_true(wide[0] != before[0]);
+    free(wide), free(before), free(alone), free(table);
+}
+
 static void test_patches(void **state)
 {
     enum { V = 2, S = 24, P = 8, G = S / P, W = 3 * P * P };
@@ -158,7 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_norm_rows), cmocka_unit_test(test_copies),
         cmocka_unit_test(test_rope),      cmocka_unit_test(test_patches),
-        cmocka_unit_test(test_im2col),
+        cmocka_unit_test(test_im2col),    cmocka_unit_test(columns_turn_alone),
     };
 
     return cmocka_run_group_tests(tests, open_dev, close_dev);
