@@ -12,7 +12,7 @@
 enum { A4_VIEWS = 7 };
 
 /* While pages wait for places, those that have just got one are held until they are this part of all: their views and prompts
- * cost less together (on an H200 a prompt of a page takes 4.5 ms alone and 2.4 of eight, its views 16 and 14), and so few
+ * cost less together (on an H200 a prompt of a page takes 4.7 ms alone and 2.3 of eight, its views 14.7 and 12.7), and so few
  * places that stand still cost 1.6 % at most.  Not for longer than HOLD_STEPS. */
 enum { HOLD_PART = 64, HOLD_STEPS = 64 };
 

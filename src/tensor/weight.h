@@ -25,7 +25,7 @@ struct loader {
     struct weights *into;
     const struct ckpt *ckpt;
     enum names_layout layout;
-    bool is_of_views; /* what is loaded now belongs to the vision part (struct weight) */
+    bool is_of_views; /* what is loaded now belongs to the vision part: never quantised here */
     enum weight_kind
         kind; /* int8, int4: load_linear quantises what is not of the views; else as stored */
     struct cut_rank cut; /* {0, 1} unless set: load_cut loads this rank's part */
@@ -44,7 +44,8 @@ void weights_free(struct weights *w);
 /* stem.weight [n_out, n_in] and, when has_bias, stem.bias [n_out]. Trailing sizes of 1 are allowed (1x1 convolutions). */
 void load_linear(struct loader *ld, struct weight *w, int64_t n_out, int64_t n_in, bool has_bias,
                  const char *stem);
-/* Three matrices [n_out[i], n_in] of one dtype with their biases as one, the rows of stem[0] first. */
+/* stem[i].weight [n_out[i], n_in] and stem[i].bias [n_out[i]] of three stems as one matrix, the rows of stem[0] first. RECTO_EMODEL
+ * when their dtypes differ. */
 void load_three(struct loader *ld, struct weight *w, const int64_t n_out[3], int64_t n_in,
                 const char *const stem[3]);
 /* As load_linear without bias, of which a rank loads its share: of rows or of columns, `unit` of them staying together (a head),
